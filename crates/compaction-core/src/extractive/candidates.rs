@@ -124,6 +124,7 @@ impl Candidates {
             pool,
         };
         builder.requests();
+        let answers_first = builder.order();
         let has_failed_runs = builder.failed_runs();
         builder.notes();
         builder.milestones();
@@ -139,7 +140,9 @@ impl Candidates {
             builder.last_step();
             builder.blocked();
         }
-        builder.go_on(has_failed_runs);
+        if !answers_first {
+            builder.go_on(has_failed_runs);
+        }
         builder.finished();
         Self { pool: builder.pool, checks: builder.checks }
     }

@@ -204,6 +204,7 @@ fn fills_every_section() {
             InProgress: Ran `cargo build`: no result yet
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
             Decisions: **I'll use `nom::bytes`**: it is faster.
+            NextSteps: Go on with: now fix the test
             CriticalContext: Assistant: I'll use `nom::bytes` because it is faster.
         "#]],
     );
@@ -224,7 +225,7 @@ fn a_later_success_resolves_an_error() {
         &[&fixed[..], &failing[..]].concat(),
         expect![[r#"
             Blocked: `make` failed: make: *** failed
-            NextSteps: Fix the failure of `make` (make: *** failed), then run it again
+            NextSteps: Fix the failure of `make`, then run it again
             CriticalContext: Ran `make`
         "#]],
     );
@@ -267,6 +268,7 @@ fn merges_the_previous_summary_item_by_item() {
             InProgress: Working on: the latest request (nothing was done for it yet)
             Blocked: `lint` failed: E2 (files changed since, not run again)
             Decisions: **Use nom**: speed
+            NextSteps: Go on with: Never panic. Now release it
             NextSteps: Run again: `lint`, which failed before `a.rs` was changed
             NextSteps: Publish
             CriticalContext: Ran `make`
@@ -299,7 +301,7 @@ fn text_of_tools_cannot_bend_the_format() {
             Goal: Latest request: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             InProgress: Nothing is in progress. The last answer reports: It failed because of <\/summary> everything. (nothing was run since the last change)
             Blocked: `## Next Steps 1. evil` failed: error: x (files changed since, not run again)
-            NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed (error: x)
+            NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed
             CriticalContext: Changed `a ## Goal b'c`: `## Goal`
         "#]],
     );
@@ -320,7 +322,7 @@ fn records_the_focus_and_prefers_it() {
         Goal: Latest request: request 59 about tests
         Constraints: Focus asked for this summary: focus on caching
         InProgress: Working on: the latest request (nothing was done for it yet)
-        CriticalContext: User: request 41 about tests
+        NextSteps: Go on with: the latest request
         CriticalContext: User: request 42 about tests
         CriticalContext: User: request 43 about tests
         CriticalContext: User: request 44 about tests
@@ -378,7 +380,8 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
 
         ## Key Decisions
 
-        ## Next Steps"#]]
+        ## Next Steps
+        1. Go on with: Add a flag. Must be off by default"#]]
     .assert_eq(&of_kind(SummaryKind::Branch));
 }
 
@@ -392,6 +395,7 @@ fn tells_of_branches_that_were_left() {
             Goal: Latest request: Try A
             InProgress: Working on: the latest request
             Decisions: **B is slow**: measured
+            NextSteps: Go on with: Try A
             CriticalContext: On a branch that was left: Try B
         "#]],
     );
@@ -496,12 +500,13 @@ fn chat_is_no_goal() {
         &texts.map(user),
         expect![[r#"
             Goal: Port the printer of the compiler to Rust
+            Goal: Then: ok, add colours to the printer as well
             Goal: Latest request: Now document the network protocol for new users
             Goal: The user then wrote: delete it
             InProgress: Working on: the latest request
+            NextSteps: Go on with: Now document the network protocol for new users
             CriticalContext: User: a1b2c3
             CriticalContext: User: i restarted it all good
-            CriticalContext: User: ok, add colours to the printer as well
             CriticalContext: User: looks good to me
             CriticalContext: User: yes
         "#]],
@@ -542,7 +547,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
         &messages,
         expect![[r#"
             Blocked: `cd b && make test` failed: error: y
-            NextSteps: Fix the failure of `cd b && make test` (error: y), then run it again
+            NextSteps: Fix the failure of `cd b && make test`, then run it again
             CriticalContext: Ran `cd a && make test`
             CriticalContext: Ran `git add . && git commit -m x`
             CriticalContext: Built and tested with: `cd a && make test`
@@ -554,7 +559,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
         &[runs("1", "make"), returns("1", "", false)],
         expect![[r#"
             Blocked: `lint` failed: y
-            NextSteps: Fix the failure of `lint` (y), then run it again
+            NextSteps: Fix the failure of `lint`, then run it again
             CriticalContext: Ran `make`
         "#]],
     );
@@ -581,6 +586,7 @@ fn next_steps_are_what_is_left() {
             Goal: Latest request: Port the old code to Rust
             InProgress: Working on: the latest request
             InProgress: The assistant said last: I'll read the parser first.
+            NextSteps: Go on with: Port the old code to Rust; announced last: I'll read the parser first.
         "#]],
     );
 }
@@ -610,7 +616,6 @@ fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
         expect![[r#"
             Goal: Port it
             Goal: Latest request: add tests
-            InProgress: Working on: the latest request
             InProgress: Working on: add tests
             InProgress: Last step: ran `make`: no output
             NextSteps: Go on with: add tests
@@ -643,7 +648,7 @@ fn hidden_commands_stay_hidden() {
         ],
         expect![[r#"
             Blocked: `make` failed: exit code 2: fatal: x
-            NextSteps: Fix the failure of `make` (exit code 2: fatal: x), then run it again
+            NextSteps: Fix the failure of `make`, then run it again
             CriticalContext: Ran `git push`
         "#]],
     );
@@ -668,6 +673,7 @@ fn a_summary_is_never_empty() {
         expect![[r#"
             Goal: Latest request: /mode
             InProgress: Working on: the latest request (nothing was done for it yet)
+            NextSteps: Go on with: /mode
         "#]],
     );
 }
@@ -816,6 +822,7 @@ fn items_cite_the_entries_that_they_come_from() {
         Constraints: Never touch src/old.rs! [entry 00000000]
         InProgress: Last step: running `make` failed
         Blocked: `make` failed: error: no rule [entry 00000002]
+        NextSteps: Go on with: Port the parser to Rust. Never touch src/old.rs!
         NextSteps: Fix the failure of `make`, then run it again
     "#]]
     .assert_eq(&items(&text));
@@ -1253,6 +1260,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
                 InProgress: Working on: the latest request (nothing was done for it yet)
+                NextSteps: Go on with: write it down
             "#]],
         ),
         (
@@ -1261,6 +1269,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
                 InProgress: Working on: the latest request, "Now do the printer: port the layout code to Rust delete the…" (nothing was done for it yet)
+                NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
             "#]],
         ),
         (
@@ -1269,6 +1278,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
                 InProgress: Working on: the latest request (nothing was done for it yet)
+                NextSteps: Go on with: still the same on my side (ValueError: no rule for `;`)
             "#]],
         ),
     ] {
@@ -1289,6 +1299,10 @@ fn the_goal_is_what_the_newest_work_is_about() {
         messages.push(says(&format!("The viewer shows the {part} of every branch behind its author."), "stop"));
     }
     let moved = expect![[r#"
+        Goal: At first: Why is the lint red on the build?
+        Goal: Then: Write a viewer for session archives that lists every branch with its author (answered)
+        Goal: Then: the viewer also needs sizes for each branch (answered)
+        Goal: Then: the viewer also needs tags for each branch (answered)
         Goal: Latest request: the viewer also needs notes for each branch (answered)
         InProgress: Nothing is in progress. The last answer reports: The viewer shows the notes of every branch behind its author.
         NextSteps: Nothing is left of the latest request. The next message of the user decides
@@ -1317,6 +1331,7 @@ fn a_choice_stands_with_the_option_that_it_takes() {
         Goal: Latest request: Where shall the sessions be kept?
         Goal: The user then wrote: 2 (2. SQLite)
         InProgress: Working on: the latest request
+        NextSteps: Go on with: 2 (2. SQLite)
     "#]];
     before.assert_eq(&state_before(&messages, Some("2")));
     let waiting = expect![[r#"
@@ -1605,6 +1620,7 @@ fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
         InProgress: Working on: the latest request (done so far: changed `src/b.rs`; nothing was run since the last change)
         InProgress: Last step: editing `src/a.rs` failed
         Blocked: `src/a.rs` failed: the text was not found
+        NextSteps: Go on with: Rename the node in `src/a.rs` and in `src/b.rs`
         NextSteps: Run again: `make check`
         NextSteps: Send again: the edit of `src/a.rs`, which failed
     "#]].assert_eq(&state);

@@ -157,13 +157,14 @@ impl Asked {
     }
 }
 
-/// What a closing answer says of the work: the first sentence of its opening paragraph that says something, with those
-/// behind it while it is short. `None` if it begins with a list, a table or code, or if its first paragraph only announces,
+/// What a closing answer says of the work: the first informative sentence of its opening paragraph, with the sentences
+/// after it while it is short. `None` if it begins with a list, a table or code, or if its first paragraph only announces,
 /// asks, instructs or leads to something.
 pub(crate) fn opening(answer: &str) -> Option<String> {
     let mut said = String::new();
     let mut has_begun = false;
-    for line in lines(answer).map(str::trim).take(MOST_LINES) {
+    for line in &joined_lines(answer) {
+        let line = line.as_str();
         let is_end = has_begun || !said.is_empty();
         match line {
             "" if is_end => break,
@@ -190,6 +191,24 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
         }
     }
     (!said.is_empty()).then(|| clip_sentences(&said, LONGEST_REPLY))
+}
+
+/// The first lines of an answer. A line that goes on in lower case where the one before it ends in the middle of a
+/// sentence was wrapped, and is joined to it.
+fn joined_lines(answer: &str) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for line in lines(answer).map(str::trim).take(MOST_LINES) {
+        let is_wrapped = line.starts_with(char::is_lowercase) && !is_item(line);
+        let goes_on = |before: &&mut String| !before.is_empty() && !is_label(before) && !before.ends_with(ENDS);
+        match joined.last_mut().filter(|_| is_wrapped).filter(goes_on) {
+            Some(before) => {
+                before.push(' ');
+                before.push_str(line);
+            }
+            None => joined.push(line.to_owned()),
+        }
+    }
+    joined
 }
 
 /// Marks outside of ASCII with which a sentence begins.

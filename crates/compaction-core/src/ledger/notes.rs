@@ -319,7 +319,7 @@ pub(crate) const UNDID: &str = "Took back the commit ";
 pub(crate) const REVERT: &str = "Revert \"";
 /// Follows the outcome of a run that is older than the newest change of a file.
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
-/// Starts the request before a turn that no words of a person begin.
+/// Starts the open request in Next Steps, and the request before a turn that no words of a person begin.
 pub(crate) const GO_ON: &str = "Go on with: ";
 /// Starts the parts of that request for which nothing was said or done yet.
 pub(crate) const OPEN_PARTS: &str = "The rest of the latest request, for which nothing is seen yet: ";

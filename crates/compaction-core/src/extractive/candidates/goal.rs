@@ -9,16 +9,19 @@ use crate::ledger::answers::is_assent;
 use crate::ledger::closed_requests::{accepts, answered_start, nearly_repeats, reopens};
 use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, is_typed, typed};
-use crate::ledger::notes::{AND_THEN, ANSWERED_WAITING, AT_FIRST, DONE_WITH, FOR_THE_USER, OBJECTED_TO_ANSWER, PASTED};
-use crate::ledger::requests::{WORK, is_quoted};
-use crate::ledger::rules::only_sets_rules;
+use crate::ledger::notes::{
+    AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, OBJECTED_TO_ANSWER, PASTED,
+    TAKEN_BACK, THEN, UNDID_WORK, undone,
+};
+use crate::ledger::requests::{WORK, is_quoted, is_telling};
+use crate::ledger::rules::{FROM_NOW_ON, only_sets_rules};
 use crate::ledger::slash::RESETS;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::templates::task;
 use crate::ledger::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, word_list,
 };
-use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight, Voice, error_line};
+use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight, error_line};
 use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
@@ -27,7 +30,17 @@ use crate::tools::PlanStatus;
 const LONGEST_CHAIN: usize = 7;
 /// Longest aim that the latest request repeats or changes, in UTF-16 units.
 const LONGEST_AIM: usize = 240;
-/// Most UTF-16 units of a message behind the latest request.
+/// Most requests between the first and the latest one that are listed.
+const MOST_RECENT: usize = 3;
+/// Longest of these, in UTF-16 units.
+const LONGEST_RECENT: usize = 100;
+/// One of them is listed for every so many UTF-16 units of a summary.
+const UNITS_FOR_RECENT: usize = 4000;
+/// Requests whose first so many UTF-16 units are the same count as the same request.
+const ALIKE_UNITS: usize = 60;
+/// Number of newest messages of the person that are searched for them.
+const MOST_SEARCHED: usize = 64;
+/// Longest message after the latest request, in UTF-16 units.
 const LONGEST_BEHIND: usize = 600;
 /// Most messages after the latest request that are listed.
 const MOST_BEHIND: usize = 3;
@@ -47,14 +60,14 @@ impl Candidates {
 }
 
 impl<'a> Builder<'a> {
-    /// The requests that came before the latest one and are open: the aim that it belongs to, and the first one. An
-    /// answered first one is told as what it is if the conversation is still about it.
+    /// The requests before the latest one: its aim, the first one, and the one that began the current topic. Answered
+    /// requests are marked.
     pub(super) fn earlier_goals(&mut self, is_latest: impl Fn(&Request) -> bool) {
         let aim = self.unanswered().filter(|aim| !is_latest(aim));
-        // One that was not answered and came again in nearly the same words is replaced.
-        let newest = self.latest().filter(|_| self.turn_request.is_none());
+        // An unanswered request that came again in similar words is replaced.
+        let replacing = self.latest().filter(|_| self.turn_request.is_none());
         let is_replaced =
-            |one: &Request| !one.is_answered && newest.is_some_and(|newest| nearly_repeats(&one.text, &newest.text));
+            |one: &Request| !one.is_answered && replacing.is_some_and(|latest| nearly_repeats(&one.text, &latest.text));
         let aim = aim.filter(|aim| !is_replaced(aim));
         if let Some(aim) = aim {
             let item = asked(&aim.text, LONGEST_AIM);
@@ -63,23 +76,59 @@ impl<'a> Builder<'a> {
         let is_aim = |request: &Request| aim.is_some_and(|aim| aim.position == request.position);
         // A request before an answered one was done or dropped.
         let before = self.latest().map_or(u64::MAX, |latest| latest.position);
+        let newest = self.latest().filter(|_| self.turn_request.is_none());
         let is_latest = |one: &Request| is_latest(one) || newest.is_some_and(|newest| std::ptr::eq(newest, one));
+        let is_latest = |one: &Request| is_latest(one) || is_replaced(one);
         let requests = self.ledger.requests.iter().rev().filter(|one| one.asks_for_work());
         let mut answered = requests.filter(|one| one.position < before || self.turn_request.is_some());
         let answered = answered.find(|one| self.is_answered(one)).map_or(0, |one| one.position);
-        let first = self.first_request().filter(|one| !is_latest(one) && !is_replaced(one) && !is_aim(one));
-        let Some(first) = first else { return };
-        if (first.position > answered || answered == 0) && !self.has_reply(first) {
-            let whole = typed(task(&first.text).unwrap_or(&first.text), MOST_UNITS);
-            self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
-            return;
-        }
+        let is_past = |request: &Request| request.position <= answered && answered > 0;
         let whole = || self.requests_since_reset().iter().filter(|request| is_substantive(&request.text));
         let begun = whole().find(|request| !only_explores(&request.text)).or_else(|| whole().next());
-        let is_begun = begun.is_some_and(|begun| std::ptr::eq(begun, first));
-        if is_begun && !asks(&first.text) && !self.is_told_done(first) {
-            let item = format!("{AT_FIRST}{}", begins(&first.text, LONGEST_FIRST));
-            self.pool.add(Section::Goal, &item, origin(first), Rank::Must);
+        let is_begun = |first: &Request| begun.is_none_or(|begun| begin_alike(&begun.text, &first.text));
+        let first = self.first_request();
+        if let Some(first) = first.filter(|first| !is_latest(first) && !is_aim(first)) {
+            match is_past(first) {
+                // The first request says what the conversation began for.
+                true if is_begun(first) => {
+                    let item = format!("{AT_FIRST}{}", begins(&first.text, LONGEST_FIRST));
+                    self.pool.add(Section::Goal, &item, origin(first), Rank::Must);
+                }
+                // A short one only continues what came before.
+                true if !is_telling(&first.text) || holds_from_then_on(&first.text) => {}
+                true => {
+                    let item = format!("{THEN}{}{}", begins(&first.text, LONGEST_FIRST), self.done_mark(first));
+                    self.pool.add(Section::Goal, &item, origin(first), Rank::Normal);
+                }
+                false => {
+                    let whole = typed(task(&first.text).unwrap_or(&first.text), MOST_UNITS);
+                    self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
+                }
+            }
+        }
+        if let Some(begun) = begun.filter(|begun| !first.is_some_and(is_begun) && !is_aim(begun) && !is_latest(begun)) {
+            let item = format!("{AT_FIRST}{}", begins(&begun.text, LONGEST_FIRST));
+            self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
+        }
+        let told: Vec<&Request> = [aim, first, begun, self.latest()].into_iter().flatten().collect();
+        let is_told = |one: &Request| is_latest(one) || told.iter().any(|other| begin_alike(&other.text, &one.text));
+        let is_recent = |one: &&Request| {
+            let is_request = one.is_own() && one.position < before && is_telling(&one.text) && is_typed(&one.text);
+            is_request
+                && !only_sets_rules(&one.text)
+                && !only_explores(&one.text)
+                && !holds_from_then_on(&one.text)
+                && !self.is_rejection(one)
+                && !is_told(one)
+        };
+        let newest = self.requests_since_reset().iter().rev().take(MOST_SEARCHED);
+        // A short summary has no room for all of them.
+        let most = (self.units / UNITS_FOR_RECENT).min(MOST_RECENT);
+        let most = most.saturating_sub(usize::from(first.is_some_and(|first| is_past(first) && !is_begun(first))));
+        let recent: Vec<&Request> = newest.filter(is_recent).take(most).collect();
+        for one in recent {
+            let item = format!("{THEN}{}{}", begins(&one.text, LONGEST_RECENT), self.done_mark(one));
+            self.pool.add(Section::Goal, &item, origin(one), Rank::Low);
         }
     }
 
@@ -126,21 +175,32 @@ impl<'a> Builder<'a> {
         &same.unwrap_or(command).text
     }
 
-    /// Whether Done tells that a request was answered.
-    fn is_told_done(&self, request: &Request) -> bool {
-        let starts = [true, false].map(|has_changed| answered_start(&request.text, has_changed));
-        self.ledger.notes_of(NoteKind::Done).any(|note| {
-            let stands = !self.is_undone(note) && !note.text.contains(OBJECTED_TO_ANSWER);
-            stands && starts.iter().any(|start| note.text.starts_with(start))
-        })
-    }
-
-    /// Whether a question has a reply: the last words of the model before the next request come after all calls.
-    fn has_reply(&self, request: &Request) -> bool {
-        let since =
-            &self.ledger.statements[self.ledger.statements.partition_point(|one| one.position <= request.position)..];
-        let own = since.iter().take_while(|one| one.voice != Voice::Person);
-        asks(&request.text) && own.last().is_some_and(|last| last.voice == Voice::Report)
+    /// Ends the item of an earlier request with its result, if that is known.
+    fn done_mark(&self, request: &Request) -> &'static str {
+        let starts = [true, false].map(|is_changed| answered_start(&request.text, is_changed));
+        let all = || self.ledger.notes_of(NoteKind::Done);
+        let has = |is_changed: bool| {
+            let start = &starts[usize::from(!is_changed)];
+            all().any(|note| note.text.starts_with(start) && !self.is_undone(note))
+        };
+        let is_undone = || {
+            let own = undone(&request.text);
+            let mut later = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position > request.position);
+            later.any(|note| {
+                let undone = note.text.strip_prefix(UNDID_WORK).and_then(|rest| rest.split_once(ASKED_THEN));
+                undone.is_some_and(|(undone, _)| undone.contains(&own))
+            })
+        };
+        let is_objected = all().any(|note| {
+            note.text.contains(OBJECTED_TO_ANSWER) && starts.iter().any(|start| note.text.starts_with(start))
+        });
+        match () {
+            () if is_undone() => TAKEN_BACK,
+            () if self.undone.has(request.position) || is_objected => "",
+            () if has(true) => DONE,
+            () if has(false) || self.is_answered(request) => DONE_WITH,
+            () => "",
+        }
     }
 
     /// The first of the requests before the latest one that have no accepted answer.
@@ -149,8 +209,8 @@ impl<'a> Builder<'a> {
         let requests = self.requests_since_reset().iter().filter(|request| request.asks_for_work());
         let before = requests.rev().skip(usize::from(of_turn.is_none()));
         let open: Vec<&Request> = before.take_while(|request| !self.is_answered(request)).take(LONGEST_CHAIN).collect();
-        // More of them are no tries of one request.
-        open.iter().rfind(|one| !self.has_reply(one)).copied().filter(|_| open.len() < LONGEST_CHAIN)
+        // More of them are not retries of one request.
+        open.last().copied().filter(|_| open.len() < LONGEST_CHAIN)
     }
 
     /// Whether a request before the latest one is answered. The request of the turn accepts the last answer of the
@@ -198,7 +258,12 @@ const LONGEST_EXPLORING: usize = 160;
 /// Number of first words in which it says so.
 const EXPLORING_WORDS: usize = 5;
 
-/// Whether a request only has the model get to know the project. The work comes behind it.
+/// Whether a request is one sentence with a rule that applies from then on.
+fn holds_from_then_on(request: &str) -> bool {
+    FROM_NOW_ON.is_in(&first_words(request, EXPLORING_WORDS)) && sentences(request).nth(1).is_none()
+}
+
+/// Whether a request only asks the model to get to know the project. The work comes later.
 pub(super) fn only_explores(request: &str) -> bool {
     if utf16_len(request) > LONGEST_EXPLORING || request.trim_end().ends_with(['?', '\u{ff1f}']) {
         return false;
@@ -290,8 +355,15 @@ pub(super) fn begins(request: &str, units: usize) -> String {
     bare.filter(is_cut).unwrap_or(&start).trim_end().to_owned()
 }
 
-/// A request in at most `units` UTF-16 units. What it asks stays, where that is told apart: of a long one, whole
-/// sentences are kept, first those that ask at its end, then its beginning.
+/// Whether two requests begin with the same words.
+fn begin_alike(one: &str, other: &str) -> bool {
+    let start =
+        |text: &'_ str| one_line(prefix_utf16(text.trim_start_matches(|one: char| !one.is_alphabetic()), ALIKE_UNITS));
+    start(one.trim_end()) == start(other.trim_end())
+}
+
+/// A request in at most `units` UTF-16 units. What it asks for is kept if it can be recognised: of a long request,
+/// whole sentences are kept, first those that ask at its end, then its beginning.
 pub(super) fn asked(request: &str, units: usize) -> String {
     let request = task(request).unwrap_or(request);
     let whole = shell_error(request).unwrap_or_else(|| typed(request, MOST_UNITS));

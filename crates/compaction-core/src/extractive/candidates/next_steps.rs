@@ -8,12 +8,12 @@ use crate::ledger::actions::shown;
 use crate::ledger::answers::agrees_with_person;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
-use crate::ledger::cues::{is_sized, is_substantive, is_typed};
+use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_typed};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{
-    CAUSE, FILES_LEFT, LISTED_STEPS, NOT_RUN, OFFERED, OLD_PLAN, OPEN_PARTS, SEND_AGAIN, TO_RUN,
+    CAUSE, FILES_LEFT, GO_ON, LISTED_STEPS, NOT_RUN, OFFERED, OLD_PLAN, OPEN_PARTS, SEND_AGAIN, THE_LATEST, TO_RUN,
 };
-use crate::ledger::problems::pasted_error;
+use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Statement, Voice};
@@ -31,7 +31,14 @@ pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 const MOST_SENTENCES: usize = 200;
 /// Marks omitted sentences.
 pub(super) const MARK: &str = " \u{2026} ";
-/// Most UTF-16 units of the cause that the model found.
+/// The words of the request may take the room of a summary divided by this.
+const ORDER_PART: usize = 30;
+/// Fewest and most UTF-16 units of these words.
+const SHORTEST_ORDER: usize = 100;
+const LONGEST_ORDER: usize = 240;
+/// Starts what the model announced last.
+const ANNOUNCED_LAST: &str = "announced last: ";
+/// Most UTF-16 units of the cause that the model found, and of what it announced.
 const LONGEST_CAUSE: usize = 240;
 /// The step while a command goes on in the background.
 const SEE_THE_END: &str = "See how the command ended that runs in the background";
@@ -40,9 +47,36 @@ const SHORT_CAUSE: usize = 40;
 /// Fewest and most items of a list of wishes.
 const WISHES: std::ops::RangeInclusive<usize> = 2..=8;
 
-impl Builder<'_> {
-    /// What is known to come next in the open request, in items of their own. Its words stand in Goal, its tasks in
-    /// progress in In Progress, and what fails in Blocked.
+impl<'a> Builder<'a> {
+    /// Adds the open request, which comes before all other steps. Returns whether the person's question in it is still to
+    /// be answered, so that no other step matters.
+    pub(super) fn order(&mut self) -> bool {
+        let Some((request, position)) = self.open_request() else { return false };
+        if self.answer_is_left(request, position) {
+            return true;
+        }
+        self.add_step(&format!("{GO_ON}{}{}", self.in_short(request), self.announced_last()));
+        false
+    }
+
+    /// The request that is to be continued, with its position.
+    fn open_request(&self) -> Option<(&'a str, u64)> {
+        let is_alone = self.turn.is_none() && !self.goes_on;
+        // A word such as `continue` does not reopen a request with a complete answer.
+        if self.kind == SummaryKind::TurnPrefix || is_alone && !self.is_open() || self.is_closed_before_turn() {
+            return None;
+        }
+        self.newest_request()
+    }
+
+    /// The request of the turn that follows, or the latest one, with its position.
+    fn newest_request(&self) -> Option<(&'a str, u64)> {
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).map(|turn| (turn, u64::MAX));
+        of_turn.or_else(|| self.latest().map(|latest| (latest.text.as_str(), latest.position)))
+    }
+
+    /// Adds what is known to come next in the open request. Tasks in progress stand in In Progress, and what fails
+    /// in Blocked.
     pub(super) fn go_on(&mut self, has_failed_runs: bool) {
         if self.kind == SummaryKind::TurnPrefix {
             // The whole request is listed above.
@@ -52,28 +86,16 @@ impl Builder<'_> {
             }
             return;
         }
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).map(|turn| (turn, u64::MAX));
-        let of_history = || self.latest().map(|latest| (latest.text.as_str(), latest.position));
-        let Some((request, position)) = of_turn.or_else(of_history) else { return };
-        // The answer to a failure waits for the end of what runs since.
-        let is_alone = self.turn.is_none() && !self.goes_on;
-        if is_alone && !self.is_open() {
-            if self.with_turn.unresolved_errors().any(|error| error.position > position)
-                && !has_failed_runs
-                && !self.ledger.last_step.jobs.is_empty()
-            {
+        let Some((request, position)) = self.open_request() else {
+            // The answer to a failure waits for the end of the command that runs since.
+            let asked_at = self.newest_request().map_or(u64::MAX, |(_, position)| position);
+            let has_failed = self.with_turn.unresolved_errors().any(|error| error.position > asked_at);
+            if has_failed && !has_failed_runs && !self.ledger.last_step.jobs.is_empty() {
                 self.add_step(SEE_THE_END);
             }
             return;
-        }
-        // A word such as `continue` does not order again what a complete answer ended.
-        if self.is_closed_before_turn() {
-            return;
-        }
+        };
         self.files_left(position);
-        if self.answer_is_left(request, position) {
-            return;
-        }
         self.steps_listed();
         match self.open_parts(request, position) {
             Some(open) => self.add_step(&format!("{OPEN_PARTS}{open}")),
@@ -85,6 +107,38 @@ impl Builder<'_> {
         for step in self.ahead() {
             self.add_step(&step);
         }
+    }
+
+    /// The open request in a few of its own sentences: the reader of this section looks for an order. A request that only
+    /// pastes an error is shown as that error. A short assent is shown with what it chooses or answers.
+    fn in_short(&self, request: &str) -> String {
+        if let Some(turn) = self.turn_request.filter(|turn| !is_substantive(turn)) {
+            let answered = || self.answered_by(turn, u64::MAX).filter(|said| said.starts_with(IN_ANSWER));
+            if let Some(meant) = self.chosen_option(turn).or_else(answered) {
+                return format!("{} ({meant})", clip(&one_line(turn), SHORTEST_ORDER));
+            }
+        }
+        if self.units < ROOM_FOR_TWO || self.goes_on {
+            return THE_LATEST.to_owned();
+        }
+        let units = (self.units / ORDER_PART).clamp(SHORTEST_ORDER, LONGEST_ORDER);
+        match reported(request).filter(|_| is_pasted(request)) {
+            Some(problem) => clip(&problem, units),
+            None => told_in(request, units),
+        }
+    }
+
+    /// What the model announced last, unless it was begun.
+    fn announced_last(&self) -> String {
+        let ledger = self.turn.unwrap_or(self.ledger);
+        let newest = ledger.statements.iter().rev().find(|one| one.is_of_model());
+        let announced = newest.filter(|one| one.position > ledger.asked_at() && one.voice == Voice::Announcement);
+        let announced = announced.filter(|one| is_announcement(&one.text) && ledger.last_step.calls_since_words <= 1);
+        let announced = announced.filter(|one| ledger.changed_at() < one.position && self.units >= ROOM_FOR_TWO);
+        announced.map_or_else(String::new, |one| {
+            let words = one.text.trim_end_matches([':', '\u{ff1a}', ' ']);
+            format!("; {ANNOUNCED_LAST}{}", clip(words, LONGEST_CAUSE))
+        })
     }
 
     /// Whether the turn that follows begins with a word such as `continue` behind a complete answer to the latest request,

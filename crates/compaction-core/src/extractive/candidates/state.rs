@@ -182,7 +182,13 @@ impl<'a> Builder<'a> {
             Some(turn) => (position == u64::MAX || is_closed) && turn.messages <= 1,
             None => !self.goes_on && position == self.ledger.messages,
         };
+        let last_words = || self.of_turn().map_or_else(|| self.last_words(), |turn| turn.last_words());
+        let is_said_below = |said: &String| {
+            let start = prefix_utf16(said.split_once(": ").map_or(said.as_str(), |(_, words)| words), SHORT_REQUEST);
+            last_words().is_some_and(|(words, _)| words.contains(start))
+        };
         let said = if done.is_empty() && !is_closed { self.concluded_since(position) } else { None };
+        let said = said.filter(|said| !self.is_open() || !is_said_below(said));
         let state = match (done.is_empty(), said) {
             (true, Some(said)) if is_newest => format!("{NOTHING_YET}; {said}"),
             (true, Some(said)) => said,
