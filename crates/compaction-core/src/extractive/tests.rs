@@ -1378,7 +1378,7 @@ fn demands_in_nearly_the_same_words_give_way_but_are_not_lost() {
         .map(|verb| format!("Always use the sequential tool to {verb} all your steps first."));
     let others = ["Never call the network in a unit test", "Every public item must have a comment"];
     let demands: Vec<String> = others.iter().map(|other| (*other).to_owned()).chain(alike.clone()).collect();
-    let short = constraints_of(&demands, 245);
+    let short = constraints_of(&demands, 265);
     assert_eq!(short.matches("all your steps first").count(), 2, "only two of them are whole\n{short}");
     assert!(short.contains("think through") && short.contains("prepare"), "the newest ones\n{short}");
     assert!(others.iter().all(|other| short.contains(other)), "{short}");

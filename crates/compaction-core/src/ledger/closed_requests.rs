@@ -163,8 +163,7 @@ impl Asked {
 pub(crate) fn opening(answer: &str) -> Option<String> {
     let mut said = String::new();
     let mut has_begun = false;
-    for line in &joined_lines(answer) {
-        let line = line.as_str();
+    for line in lines(answer).map(str::trim).take(MOST_LINES) {
         let is_end = has_begun || !said.is_empty();
         match line {
             "" if is_end => break,
@@ -191,24 +190,6 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
         }
     }
     (!said.is_empty()).then(|| clip_sentences(&said, LONGEST_REPLY))
-}
-
-/// The first lines of an answer. A line that goes on in lower case where the one before it ends in the middle of a
-/// sentence was wrapped, and is joined to it.
-fn joined_lines(answer: &str) -> Vec<String> {
-    let mut joined: Vec<String> = Vec::new();
-    for line in lines(answer).map(str::trim).take(MOST_LINES) {
-        let is_wrapped = line.starts_with(char::is_lowercase) && !is_item(line);
-        let goes_on = |before: &&mut String| !before.is_empty() && !is_label(before) && !before.ends_with(ENDS);
-        match joined.last_mut().filter(|_| is_wrapped).filter(goes_on) {
-            Some(before) => {
-                before.push(' ');
-                before.push_str(line);
-            }
-            None => joined.push(line.to_owned()),
-        }
-    }
-    joined
 }
 
 /// Marks outside of ASCII with which a sentence begins.

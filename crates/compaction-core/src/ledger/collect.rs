@@ -27,7 +27,7 @@ use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
-use super::statements::{Part, Statement, Statements, parts};
+use super::statements::{Part, Statement, Statements, parts, unwrapped};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
@@ -603,7 +603,7 @@ impl<'a> Collector<'a> {
     }
 
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
-        let text = without_thinking(blocks_text(&assistant.content, "\n"));
+        let text = unwrapped(without_thinking(blocks_text(&assistant.content, "\n")));
         if assistant.tool_calls().next().is_none() && is_failed_request(&text) {
             self.errors.add(None, &super::error_line(&text), place, false);
             return;

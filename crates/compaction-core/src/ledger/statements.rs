@@ -299,6 +299,42 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| Sentences::of(without_marker(line)))
 }
 
+/// Fewest UTF-8 bytes, and fewest spaces, of a line that may have been wrapped.
+const SHORTEST_WRAPPED: usize = 40;
+const FEWEST_SPACES: usize = 4;
+
+/// `text` with the lines of a paragraph joined, as a copy of a screen has them: a long line that ends within a sentence,
+/// before one that begins in lower case. Positions in the text stay the same. Code between fences is left as it is.
+pub(super) fn unwrapped(text: Cow<'_, str>) -> Cow<'_, str> {
+    let mut breaks = Vec::new();
+    let (mut end, mut is_code, mut before) = (0, false, "");
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim();
+        let is_wrapped = !is_code
+            && before.len() >= SHORTEST_WRAPPED
+            && memchr::memchr_iter(b' ', before.as_bytes()).nth(FEWEST_SPACES - 1).is_some()
+            && before.ends_with(|last: char| last.is_alphanumeric() || matches!(last, ',' | '/' | '-' | ')' | '`'))
+            && !before.starts_with(['#', '|'])
+            && line.starts_with(char::is_lowercase)
+            && without_marker(line).len() == line.len();
+        if is_wrapped {
+            breaks.push(end - 1);
+        }
+        is_code ^= is_fence(line);
+        (end, before) = (end + whole.len(), line);
+    }
+    if breaks.is_empty() {
+        return text;
+    }
+    let (mut joined, mut from) = (String::with_capacity(text.len()), 0);
+    for at in breaks {
+        joined.push_str(&text[from..at]);
+        joined.push(' ');
+        from = at + 1;
+    }
+    Cow::Owned(joined + &text[from..])
+}
+
 /// A part of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part<'a> {
@@ -570,6 +606,24 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrapped_lines_of_a_paragraph_are_joined() {
+        let joined = |text: &str| unwrapped(text.into()).into_owned();
+        let wrapped =
+            "The registry has several projects, and the one that is\n  meant here is the shop. It has\nno tests yet.";
+        assert_eq!(joined(wrapped), wrapped.replacen('\n', " ", 1), "the second line is short");
+        for left in [
+            "The registry has several projects, and this is its end.\nit goes on here",
+            "The registry has several projects, and they are these:\nshop and blog",
+            "The registry has several projects, and the one that is\n- meant here is the shop",
+            "The registry has several projects, and the one that is\nShop is meant",
+            "```\nthe registry has several projects and the one that is\nmeant here\n```",
+            "| the registry | has several projects | and the one that is\nmeant here |",
+        ] {
+            assert_eq!(joined(left), left);
+        }
+    }
 
     #[test]
     fn sentences_end_where_people_end_them() {

@@ -1,8 +1,8 @@
 //! What comes next: the open request, part by part, with the error that it pastes and the option that it chooses.
 
-use super::Builder;
 use super::newest_answer::is_question;
 use super::requests::IN_ANSWER;
+use super::{Builder, LONGEST_REPEAT};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::answers::agrees_with_person;
@@ -16,10 +16,10 @@ use crate::ledger::notes::{
 use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{clip, one_line, quote};
-use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Statement, Voice};
+use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::tools::PlanStatus;
+use crate::tools::{PlanItem, PlanStatus};
 
 /// Fewest pasted lines of a request before one of them counts as its error.
 const FEWEST_PASTED: usize = 3;
@@ -36,6 +36,8 @@ const ORDER_PART: usize = 30;
 /// Fewest and most UTF-16 units of these words.
 const SHORTEST_ORDER: usize = 100;
 const LONGEST_ORDER: usize = 240;
+/// Most tasks in progress that are listed as the next step.
+const MOST_TASKS: usize = 3;
 /// Starts what the model announced last.
 const ANNOUNCED_LAST: &str = "announced last: ";
 /// Most UTF-16 units of the cause that the model found, and of what it announced.
@@ -55,8 +57,52 @@ impl<'a> Builder<'a> {
         if self.answer_is_left(request, position) {
             return true;
         }
-        self.add_step(&format!("{GO_ON}{}{}", self.in_short(request), self.announced_last()));
+        let (task, open) = (self.task_in_progress(position), self.open_parts(request, position));
+        let announced = self.announced_last();
+        match (task, open) {
+            (Some(task), None) => self.add_step(&format!("{GO_ON}{task}{announced}")),
+            (Some(task), Some(open)) => {
+                self.add_step(&format!("{GO_ON}{task}{announced}"));
+                self.add_step(&format!("{OPEN_PARTS}{open}"));
+            }
+            (None, Some(open)) => self.add_step(&format!("{OPEN_PARTS}{open}{announced}")),
+            (None, None) => {
+                self.add_step(&format!("{GO_ON}{}{announced}", self.in_short(request)));
+                self.wishes_left(request, position);
+            }
+        }
         false
+    }
+
+    /// The tasks in progress of a plan that is newer than the request at `position`. They describe the next step better
+    /// than the request.
+    fn task_in_progress(&self, position: u64) -> Option<String> {
+        // A word such as `continue` refers to a plan that is newer than the request before it.
+        let since = if position == u64::MAX { self.ledger.messages } else { position };
+        let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > since)?;
+        let reported = self.with_turn.reported_tasks();
+        let is_open = |item: &&PlanItem| !reported.iter().any(|task| std::ptr::eq(*task, *item));
+        let left = plan.items.iter().skip(self.passed_tasks(plan));
+        let tasks = left.filter(|item| item.status == PlanStatus::InProgress);
+        let tasks = tasks.filter(is_open).take(MOST_TASKS + 1);
+        let tasks: Vec<String> = tasks.map(|task| clip(&task.text, LONGEST_REPEAT)).collect();
+        (1..=MOST_TASKS).contains(&tasks.len()).then(|| tasks.join("; "))
+    }
+
+    /// The last words of the person with their meaning, if they reply to a complete answer to the latest request. That
+    /// request is closed, and the reply or its option continues.
+    fn reply_to_answer(&self) -> Option<String> {
+        let latest = self.latest()?;
+        let last = self.ledger.last_request().filter(|last| last.position > latest.position)?;
+        let is_between = |one: &&Statement| (latest.position..last.position).contains(&one.position);
+        let before: Vec<&Statement> = self.ledger.statements.iter().rev().filter(is_between).collect();
+        let has = |voice: Voice| before.iter().any(|one| one.voice == voice);
+        let is_changed = |file: &FileRecord| (latest.position..last.position).contains(&file.changed_at);
+        // A question during the work leaves the request open.
+        let is_made = has(Voice::Milestone) || self.ledger.files.iter().any(is_changed);
+        let is_answered = is_made && has(Voice::Report);
+        let meant = self.chosen_at(last.position).or_else(|| self.answered_by(&last.text, last.position));
+        meant.filter(|_| is_answered).map(|meant| format!("{} ({meant})", clip(&one_line(&last.text), SHORTEST_ORDER)))
     }
 
     /// The request that is to be continued, with its position.
@@ -86,7 +132,7 @@ impl<'a> Builder<'a> {
             }
             return;
         }
-        let Some((request, position)) = self.open_request() else {
+        let Some((_, position)) = self.open_request() else {
             // The answer to a failure waits for the end of the command that runs since.
             let asked_at = self.newest_request().map_or(u64::MAX, |(_, position)| position);
             let has_failed = self.with_turn.unresolved_errors().any(|error| error.position > asked_at);
@@ -97,10 +143,6 @@ impl<'a> Builder<'a> {
         };
         self.files_left(position);
         self.steps_listed();
-        match self.open_parts(request, position) {
-            Some(open) => self.add_step(&format!("{OPEN_PARTS}{open}")),
-            None => self.wishes_left(request, position),
-        }
         if let Some(check) = self.check_to_repeat(position).filter(|_| !has_failed_runs) {
             self.add_step(&format!("{TO_RUN}{check}"));
         }
@@ -117,6 +159,9 @@ impl<'a> Builder<'a> {
             if let Some(meant) = self.chosen_option(turn).or_else(answered) {
                 return format!("{} ({meant})", clip(&one_line(turn), SHORTEST_ORDER));
             }
+        }
+        if let Some(reply) = self.reply_to_answer().filter(|_| self.turn_request.is_none()) {
+            return reply;
         }
         if self.units < ROOM_FOR_TWO || self.goes_on {
             return THE_LATEST.to_owned();

@@ -167,14 +167,15 @@ fn what_is_reported_again_is_open_and_its_fixes_are_not_done() {
 }
 
 #[test]
-fn the_task_in_progress_is_told_once() {
+fn the_task_in_progress_is_what_goes_on() {
     let todos = r#"{"todos":[{"content":"Read the blocks","status":"completed"},
         {"content":"Print the tables of the blocks","status":"in_progress"},{"content":"Test it","status":"pending"}]}"#;
     let asked = user("Implement the plan as specified. Mark the tasks as in progress, starting with the first one.");
     let messages =
         [asked, calls("1", "TodoWrite", todos), returns("1", "ok", false), runs("2", "ls"), returns("2", "a", false)];
-    assert!(after(Section::InProgress, &messages).contains("Print the tables of the blocks"));
-    assert_eq!(after(Section::NextSteps, &messages), "Test it");
+    let next = after(Section::NextSteps, &messages);
+    assert!(next.contains("Go on with: Print the tables of the blocks"), "{next}");
+    assert!(!next.contains("Mark the tasks") && next.contains("Test it"), "{next}");
 }
 
 #[test]
@@ -209,19 +210,20 @@ fn a_check_before_edits_that_name_no_file_is_run_again() {
 fn a_newer_order_comes_before_what_failed() {
     let failed = [user("Add a menu to the shop"), runs("1", "npm test"), returns("1", "error: no menu", true)];
     let fix = "Fix the failure of `npm test`, then run it again";
-    assert!(after(Section::NextSteps, &failed).starts_with(fix));
+    assert_eq!(after(Section::NextSteps, &failed), format!("Go on with: Add a menu to the shop\n{fix}"));
     let ordered = |words: &str| {
         let stopped = [says("One test of the menu still fails, as it was before.", "stop"), user(words)];
         [&failed[..], &stopped].concat()
     };
     let messages = ordered("Leave the tests for a while and start the program instead");
-    assert_eq!(after(Section::NextSteps, &messages), "");
+    let order = "Go on with: Leave the tests for a while and start the program instead";
+    assert_eq!(after(Section::NextSteps, &messages), order);
     assert!(after(Section::Blocked, &messages).contains("`npm test` failed"));
     // A person who only says to continue means what failed.
-    assert!(after(Section::NextSteps, &ordered("continue")).starts_with(fix));
+    assert!(after(Section::NextSteps, &ordered("continue")).ends_with(fix));
     // A run after the order counts for it.
     let again = [runs("2", "npm test"), returns("2", "error: no menu", true)];
-    assert!(after(Section::NextSteps, &[&messages[..], &again].concat()).starts_with(fix));
+    assert!(after(Section::NextSteps, &[&messages[..], &again].concat()).ends_with(fix));
 }
 
 #[test]

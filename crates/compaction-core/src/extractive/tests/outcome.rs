@@ -61,11 +61,11 @@ fn a_request_for_which_only_words_are_seen_is_told_by_them() {
         says("The search looks for items, but each node has children. Let me change the search:", "toolUse"),
     ];
     let open = section(&messages, Section::InProgress);
-    assert!(
-        open.contains("the assistant concluded: The search looks for items, but each node has children."),
-        "{open}"
-    );
-    assert_eq!(section(&messages, Section::NextSteps), "");
+    let said = "The assistant said last: The search looks for items, but each node has children.";
+    assert!(open.contains(said) && !open.contains("concluded"), "{open}");
+    let next = section(&messages, Section::NextSteps);
+    assert!(next.starts_with("Go on with: The build of the menu finds 3 of 428 pages."), "{next}");
+    assert!(next.ends_with("; announced last: Let me change the search"), "{next}");
     messages.insert(1, says("The pages are sorted by their names, since the menu has only 3 of them.", "stop"));
     messages.truncate(2);
     messages.push(user(

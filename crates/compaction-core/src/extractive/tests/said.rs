@@ -104,7 +104,7 @@ fn the_template_of_a_command_is_told_by_its_task() {
     assert_eq!(goal, ["Latest request: Your task is to write the file `SHOP.md`. (answered)"]);
     messages.push(user("Add a menu to the page of the shop"));
     let goal = section(&messages, Section::Goal);
-    assert!(goal.len() == 1 && goal[0].starts_with("Latest request: Add a menu"), "Done tells the first one: {goal:?}");
+    assert_eq!(goal[0], "At first: Your task is to write the file `SHOP.md`.");
 }
 
 #[test]

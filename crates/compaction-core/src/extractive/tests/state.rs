@@ -161,7 +161,8 @@ fn steps_that_a_request_asks_for_are_left_out_while_it_is_worked_on() {
     let found = before_turn(Section::NextSteps, &history, std::slice::from_ref(&request));
     assert!(steps.iter().all(|step| found.iter().any(|item| item == step)), "nothing was done for it: {found:?}");
     let turn = [request, calls("1", "write", r#"{"path":"src/p.rs","content":"x"}"#), returns("1", "ok", false)];
-    assert!(before_turn(Section::NextSteps, &history, &turn).is_empty(), "nobody knows how much of it is done");
+    let order = "Go on with: Go on with the printer until it prints the whole grammar";
+    assert_eq!(before_turn(Section::NextSteps, &history, &turn), [order], "nobody knows how much of it is done");
 }
 
 #[test]
@@ -204,7 +205,7 @@ fn only_an_error_is_told_as_the_one_that_a_request_shows() {
     let history = [user("Make the page"), says("The page is made.", "stop")];
     for request in [palette, fence] {
         let found = before_turn(Section::NextSteps, &history, &[user(&request)]);
-        assert!(found.is_empty(), "{found:?}");
+        assert!(found.len() == 1 && !found[0].contains("error\""), "{found:?}");
     }
 }
 
@@ -288,12 +289,14 @@ fn a_check_that_failed_is_the_next_step() {
         runs("1", "pytest -v"),
         returns("1", "== 4 failed, 13 passed in 2.5s ==", true),
     ];
-    assert_eq!(after(Section::NextSteps, &failed), ["Fix the failure of `pytest -v`, then run it again"]);
+    let order = "Go on with: Port the parser to Rust";
+    let fix = "Fix the failure of `pytest -v`, then run it again";
+    assert_eq!(after(Section::NextSteps, &failed), [order, fix]);
     let changed = [&failed[..], &edit("2", "src/rules/a.py")].concat();
     let again = "Run again: `pytest -v`, which failed before `rules/a.py` was changed";
-    assert_eq!(after(Section::NextSteps, &changed), [again]);
+    assert_eq!(after(Section::NextSteps, &changed), [order, again]);
     let history = [user("Write the manual of the printer"), says("The manual is written.", "stop")];
-    assert_eq!(before_turn(Section::NextSteps, &history, &changed), [again]);
+    assert_eq!(before_turn(Section::NextSteps, &history, &changed), [order, again]);
     let passed = [&changed[..], &[runs("3", "pytest"), returns("3", "17 passed in 2.5s", false)]].concat();
     let left =
         "Only the answer to the user seems to be left of the latest request: `pytest` passes since the last change";
@@ -308,8 +311,9 @@ fn a_run_of_a_file_that_was_changed_is_repeated() {
         let edit = [calls("2", "write", &arguments), returns("2", "ok", false)];
         after(Section::NextSteps, &[&run[..], &edit].concat())
     };
-    assert_eq!(change("/home/dev/tools/play.py"), ["Run again: `python tools/play.py`"]);
-    assert!(change("/home/dev/tools/list.py").is_empty());
+    let order = "Go on with: Make the melody louder";
+    assert_eq!(change("/home/dev/tools/play.py"), [order, "Run again: `python tools/play.py`"]);
+    assert_eq!(change("/home/dev/tools/list.py"), [order]);
 }
 
 #[test]
@@ -319,8 +323,10 @@ fn only_a_check_is_named_for_another_run() {
         let edit = [calls("2", "write", r#"{"path":"src/a.py","content":"x"}"#), returns("2", "ok", false)];
         after(Section::NextSteps, &[&run[..], &edit].concat())
     };
-    assert_eq!(after_run("pytest"), ["Run again: `pytest`"]);
-    assert!(after_run("python tools/count.py").is_empty() && after_run("cat report.txt").is_empty());
+    let order = "Go on with: Make the melody louder";
+    assert_eq!(after_run("pytest"), [order, "Run again: `pytest`"]);
+    assert_eq!(after_run("python tools/count.py"), [order]);
+    assert_eq!(after_run("cat report.txt"), [order]);
 }
 
 #[test]
@@ -402,7 +408,7 @@ fn the_parts_of_a_request_that_nothing_touched_are_the_next_step() {
         open(english, &edit("1", "src/parser.rs")),
         format!("{rest}note the work in NOTES.md and commit all of it")
     );
-    assert_eq!(open(english, &edit("1", "src/other.rs")), "");
+    assert_eq!(open(english, &edit("1", "src/other.rs")), format!("Go on with: {english}"));
     let chinese = "把 go.mod 统一成新的版本，然后把 TODO.md 删除";
     assert_eq!(open(chinese, &edit("1", "go.mod")), format!("{rest}把 TODO.md 删除"));
     let said = [says("The logger writes the errors of the tree now.", "toolUse")];
@@ -411,7 +417,7 @@ fn the_parts_of_a_request_that_nothing_touched_are_the_next_step() {
     // The last part was begun, so no open part can be named.
     let both = [edit("1", "src/parser.rs"), edit("2", "NOTES.md")].concat();
     let committed = [runs("3", "git commit -am x"), returns("3", "[main 1a2b3c4] feat: the parser", false)];
-    assert_eq!(open(english, &[&both[..], &committed].concat()), "");
+    assert_eq!(open(english, &[&both[..], &committed].concat()), format!("Go on with: {english}"));
 }
 
 #[test]
@@ -458,7 +464,7 @@ fn the_names_of_what_fails_stand_with_the_failure() {
     let expected = "`python -m pytest -v` failed: 2 failed, 9 passed in 0.1s: test_one, test_two";
     assert_eq!(after(Section::Blocked, &messages), [expected]);
     let step = "Fix the failure of `python -m pytest -v`, then run it again";
-    assert_eq!(after(Section::NextSteps, &messages)[0], step);
+    assert_eq!(after(Section::NextSteps, &messages)[1], step);
     let build = "src/a.ts(3,7): error TS2345: No such type.\nsrc/b.ts(4,1): error TS1005: No semicolon.";
     let messages = [user("Port the parser"), runs("1", "npm run build"), returns("1", build, true)];
     let expected = "`npm run build` failed: src/a.ts(3,7): error TS2345: No such type. (failing: src/b.ts:4 TS1005: No semicolon.)";
