@@ -21,7 +21,7 @@ use crate::ledger::templates::task;
 use crate::ledger::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, word_list,
 };
-use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight, error_line};
+use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight, Voice, error_line};
 use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
@@ -175,6 +175,15 @@ impl<'a> Builder<'a> {
         &same.unwrap_or(command).text
     }
 
+    /// Whether a file was last changed, or a milestone came, before the request after this one.
+    fn has_changed_for(&self, request: &Request) -> bool {
+        let mut later = self.ledger.requests.iter().filter(|one| one.position > request.position);
+        let turn = request.position..later.next().map_or(u64::MAX, |one| one.position);
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let changes = self.ledger.files.iter().map(|file| file.changed_at);
+        changes.chain(milestones.map(|one| one.position)).any(|at| turn.contains(&at))
+    }
+
     /// Ends the item of an earlier request with its result, if that is known.
     fn done_mark(&self, request: &Request) -> &'static str {
         let starts = [true, false].map(|is_changed| answered_start(&request.text, is_changed));
@@ -198,7 +207,12 @@ impl<'a> Builder<'a> {
             () if is_undone() => TAKEN_BACK,
             () if self.undone.has(request.position) || is_objected => "",
             () if has(true) => DONE,
-            () if has(false) || self.is_answered(request) => DONE_WITH,
+            () if has(false) || self.is_answered(request) => {
+                match !asks(&request.text) && self.has_changed_for(request) {
+                    true => DONE,
+                    false => DONE_WITH,
+                }
+            }
             () => "",
         }
     }
