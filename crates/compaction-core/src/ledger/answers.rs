@@ -175,7 +175,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
 /// The paragraph of `answer` with a question, without the marks of lists, behind the list before it if the question is
 /// about what stands there.
 fn paragraph_of(answer: &str, question: &str) -> Option<String> {
-    let at = question.as_ptr() as usize - answer.as_ptr() as usize;
+    let at = (question.as_ptr() as usize).checked_sub(answer.as_ptr() as usize)?;
     let (mut blocks, mut end, mut is_open) = (Vec::<(usize, usize)>::new(), 0, false);
     for line in answer.split_inclusive('\n') {
         let start = end;

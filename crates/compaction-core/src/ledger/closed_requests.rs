@@ -357,12 +357,12 @@ pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, obje
 
 /// The beginning of that item.
 pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
-    let start = if has_changed && !asks(request) { FINISHED } else { ANSWER };
+    let start = if has_changed && !has_question(request) { FINISHED } else { ANSWER };
     format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(&own_words(request), 4 * LONGEST_REQUEST), LONGEST_REQUEST))
 }
 
 /// Whether a request asks a question in its own words.
-pub(crate) fn asks(request: &str) -> bool {
+pub(crate) fn has_question(request: &str) -> bool {
     typed(request, 4 * LONGEST_REQUEST).contains(['?', '\u{ff1f}'])
 }
 

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::actions::{ActionKind, Actions, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
-    Asked, accepts, answered_item, answered_start, asks, comes_back, is_about, is_claim, is_settled_by_answer, leads,
-    objected_item, objection, only_proposes, opening, proposed_item, rejects, reopens, shows,
+    Asked, accepts, answered_item, answered_start, comes_back, has_question, is_about, is_claim, is_settled_by_answer,
+    leads, objected_item, objection, only_proposes, opening, proposed_item, rejects, reopens, shows,
 };
 use super::commands::core_command;
 use super::cues::is_substantive;
@@ -27,7 +27,7 @@ use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
-use super::statements::{Part, Statement, Statements, parts, unwrapped};
+use super::statements::{Part, Statement, Statements, parts, with_joined_lines};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
@@ -556,7 +556,7 @@ impl<'a> Collector<'a> {
             let place = SourcePosition { position, entry: told.and_then(|told| told.sources.ids().first()) };
             let item = match objection.filter(|_| has_changed) {
                 Some(objection) => objected_item(text, reply, has_changed, &objection),
-                None if only_proposes && request.asks_for_work() && !asks(text) => proposed_item(text, reply),
+                None if only_proposes && request.asks_for_work() && !has_question(text) => proposed_item(text, reply),
                 None => answered_item(text, reply, has_changed),
             };
             self.notes.add(NoteKind::Done, &item, place, true);
@@ -571,7 +571,7 @@ impl<'a> Collector<'a> {
         let request = requests.find(|request| request.position == self.asked.position);
         let is_same = |request: &Request| one_line(&request.text) == one_line(message);
         let returns = |request: &Request| self.has_changed() && comes_back(message, &request.text, reply);
-        let has_failed = |request: &Request| reports(reply) && !asks(&request.text);
+        let has_failed = |request: &Request| reports(reply) && !has_question(&request.text);
         request.is_some_and(|request| is_same(request) || has_failed(request) || returns(request))
     }
 
@@ -603,7 +603,7 @@ impl<'a> Collector<'a> {
     }
 
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
-        let text = unwrapped(without_thinking(blocks_text(&assistant.content, "\n")));
+        let text = with_joined_lines(without_thinking(blocks_text(&assistant.content, "\n")));
         if assistant.tool_calls().next().is_none() && is_failed_request(&text) {
             self.errors.add(None, &super::error_line(&text), place, false);
             return;

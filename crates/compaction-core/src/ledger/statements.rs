@@ -305,7 +305,7 @@ const FEWEST_SPACES: usize = 4;
 
 /// `text` with the lines of a paragraph joined, as a copy of a screen has them: a long line that ends within a sentence,
 /// before one that begins in lower case. Positions in the text stay the same. Code between fences is left as it is.
-pub(super) fn unwrapped(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut breaks = Vec::new();
     let (mut end, mut is_code, mut before) = (0, false, "");
     for whole in text.split_inclusive('\n') {
@@ -609,7 +609,7 @@ mod tests {
 
     #[test]
     fn wrapped_lines_of_a_paragraph_are_joined() {
-        let joined = |text: &str| unwrapped(text.into()).into_owned();
+        let joined = |text: &str| with_joined_lines(text.into()).into_owned();
         let wrapped =
             "The registry has several projects, and the one that is\n  meant here is the shop. It has\nno tests yet.";
         assert_eq!(joined(wrapped), wrapped.replacen('\n', " ", 1), "the second line is short");

@@ -7,8 +7,8 @@ use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::{
-    answered_item, asks, comes_back, is_settled_by_answer, objected_item, objection, only_proposes, proposed_item,
-    rejects, shows,
+    answered_item, comes_back, has_question, is_settled_by_answer, objected_item, objection, only_proposes,
+    proposed_item, rejects, shows,
 };
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::is_substantive;
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
         if self.turn_request.is_some_and(|turn| rejects(turn, &ledger.newest_answer.text)) {
             return;
         }
-        let has_failed = |reply: &str| reports(reply) && !asks(&request.text);
+        let has_failed = |reply: &str| reports(reply) && !has_question(&request.text);
         let Some(reply) = ledger.reply.as_deref().filter(|reply| !has_failed(reply)) else { return };
         let has_changed =
             ledger.changed_at() > request.position || self.standing.iter().any(|one| one.position > request.position);
@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
         let objection = self.turn_request.and_then(|turn| objection(turn, &ledger.newest_answer.text));
         let no_calls = ledger.last_step.position < request.position;
         let is_proposed = !has_changed
-            && !asks(&request.text)
+            && !has_question(&request.text)
             && only_proposes(&ledger.newest_answer.text, ledger.changed_at() > 0 && no_calls);
         let item = match objection.filter(|_| has_changed) {
             Some(objection) => objected_item(&request.text, reply, has_changed, &objection),

@@ -6,7 +6,7 @@ use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
 use crate::ledger::answers::is_assent;
-use crate::ledger::closed_requests::{accepts, answered_start, nearly_repeats, reopens};
+use crate::ledger::closed_requests::{accepts, answered_start, has_question, nearly_repeats, reopens};
 use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, is_typed, typed};
 use crate::ledger::notes::{
@@ -208,7 +208,7 @@ impl<'a> Builder<'a> {
             () if self.undone.has(request.position) || is_objected => "",
             () if has(true) => DONE,
             () if has(false) || self.is_answered(request) => {
-                match !asks(&request.text) && self.has_changed_for(request) {
+                match !has_question(&request.text) && self.has_changed_for(request) {
                     true => DONE,
                     false => DONE_WITH,
                 }
