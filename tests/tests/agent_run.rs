@@ -1,4 +1,4 @@
-//! An agent works for 2,000 turns in a window of 32k tokens, with rate limits and cuts. What overflows is
+//! An agent works for 800 turns in a window of 32k tokens, with rate limits and cuts. What overflows is
 //! the business of `hosts.rs`.
 
 use std::io::Write as _;
@@ -7,12 +7,12 @@ use compactd_tests::agent::{Agent, Provider, Sidecar, WINDOW};
 use serde_json::{Value, json};
 
 #[test]
-fn two_thousand_turns_stay_below_the_window_and_lose_nothing() -> anyhow::Result<()> {
+fn hundreds_of_turns_stay_below_the_window_and_lose_nothing() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let provider = Provider::start(7)?;
     let settings = settings(&provider);
     let mut agent = Agent::new(Sidecar::start(home.path(), &settings)?, 11)?;
-    let turns = std::env::var("TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(2_000);
+    let turns = std::env::var("TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(800);
     agent.work(turns)?;
     let seen = provider.seen();
     let tally = agent.finish(&seen.marks)?;

@@ -18,7 +18,7 @@ use crate::hosts::tools::{Registry, Tools};
 use crate::package::{emptied, npm_packages, wheel};
 use crate::queue::several_at_a_time;
 use crate::steps::{Steps, say};
-use crate::workspace::{build_server, output, root};
+use crate::workspace::{build_server, output, remove_own_package, root};
 
 /// A program or library that embeds compactd.
 struct Host {
@@ -357,6 +357,7 @@ impl Drive {
             let usual = std::env::home_dir().unwrap_or_default().join(directory);
             command.env(name, std::env::var_os(name).unwrap_or_else(|| usual.into()));
         }
+        remove_own_package(command);
         command.env("CARGO_TARGET_DIR", root().join("target")).env("CARGO_INSTALL_ROOT", home.join("cargo"));
         // As in the workspace: a new package takes what is built already.
         command.env("CARGO_PROFILE_DEV_LTO", "off");

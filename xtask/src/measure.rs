@@ -29,15 +29,18 @@ pub fn recall(arguments: &[&str]) -> anyhow::Result<()> {
     run(&mut program("compactd-recall", arguments)?)
 }
 
-/// Kills `runs` servers, for longer than a test may take. Then the server gets the largest message that it takes, in
-/// little memory.
+/// Kills `runs` servers, for longer than a test may take. Then two tests run at full length: the server gets the largest
+/// message that it takes, in little memory, and an agent works for 2,000 turns.
 ///
 /// # Errors
-/// When the programs cannot be built, anything was lost, or the message was not taken.
+/// When the programs cannot be built, anything was lost, or a test failed.
 pub fn soak(runs: u64) -> anyhow::Result<()> {
     run(&mut program("compactd-soak", &[&runs.to_string()])?)?;
     let large = ["test", "--release", "--package", "compactd-tests", "--test", "memory", "a_large_message"];
-    run(cargo(&large).env("COMPACTD_BIN", build_server("release")?).env("MESSAGE_MEGABYTES", "57"))
+    let server = build_server("release")?;
+    run(cargo(&large).env("COMPACTD_BIN", &server).env("MESSAGE_MEGABYTES", "57"))?;
+    let long = ["test", "--release", "--package", "compactd-tests", "--test", "agent_run", "hundreds_of_turns"];
+    run(cargo(&long).env("COMPACTD_BIN", server).env("TURNS", "2000"))
 }
 
 fn program(name: &str, arguments: &[&str]) -> anyhow::Result<Command> {

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use crate::steps::Steps;
-use crate::workspace::{Server, build_server, cargo, npm_ci, root, run, server};
+use crate::workspace::{Server, build_server, cargo, npm_ci, remove_own_package, root, run, server};
 
 /// Where the program runs: names of Node, and the target of Rust.
 struct Platform {
@@ -165,6 +165,7 @@ pub(crate) fn wheel(directory: &Path, profile: &str, maturin: &Path) -> anyhow::
         bail!("clients/python/pyproject.toml must say {line}: the program is in {}", manifest.display());
     }
     let mut build = Command::new(maturin);
+    remove_own_package(&mut build);
     run(build.args(["build", "--locked", "--profile", profile, "--out"]).arg(directory).current_dir(client))
         .context("maturin is installed by `pip install maturin`")
 }

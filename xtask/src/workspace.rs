@@ -24,13 +24,18 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command.args(arguments).current_dir(root());
     // A failure of a program of ours is told in a line. Panics still show where they were.
     command.env("RUST_LIB_BACKTRACE", "0");
-    // `cargo run` sets these for this program. Build scripts that watch them would run again here.
+    remove_own_package(&mut command);
+    command
+}
+
+/// Removes what `cargo run` says of this program from the environment of `command`. Build scripts that watch these
+/// variables would run again there, and much would be compiled again after them.
+pub(crate) fn remove_own_package(command: &mut Command) {
     for name in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
             command.env_remove(name);
         }
     }
-    command
 }
 
 /// Runs a command whose output goes where ours goes.

@@ -10,8 +10,8 @@ import { pathToFileURL } from "node:url";
 import { SUMMARIZED, longAnswer, scriptedModel } from "../../scripted-model.mjs";
 
 const [script, plugin] = process.argv.slice(2).map((path) => resolve(path));
-const TURNS = 60;
-const WINDOW = 60_000;
+const TURNS = 40;
+const WINDOW = 36_000;
 const place = mkdtempSync(join(tmpdir(), "compactd-openclaw-test-"));
 const home = join(place, "home");
 
@@ -38,7 +38,7 @@ const config = {
     load: { paths: [plugin] },
     allow: ["compactd"],
     slots: { contextEngine: "compactd" },
-    entries: { compactd: { enabled: true, config: { compaction: { reserveTokens: 16_000, keepRecentTokens: 6_000 } } } },
+    entries: { compactd: { enabled: true, config: { compaction: { reserveTokens: 12_000, keepRecentTokens: 4_000 } } } },
   },
 };
 writeFileSync(join(home, ".openclaw/openclaw.json"), JSON.stringify(config));
@@ -83,7 +83,7 @@ let gateway = await Gateway.start();
 try {
   for (let step = 1; step <= TURNS; step++) {
     // The model gives no summary of the later half.
-    if (step === 40) model.summaries = "refused";
+    if (step === 27) model.summaries = "refused";
     const rule = step === 3 ? " The staging port is 7443. Never change the public API." : "";
     assert.match(await gateway.prompt(`Step ${step}: check src/part${step}.ts.${rule}`), /I checked part/);
   }

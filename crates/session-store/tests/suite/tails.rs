@@ -181,8 +181,8 @@ fn a_level_is_found_wherever_it_was_set() {
         lines[at] = line;
         text(&lines)
     };
-    for at in [0, 1, 150, 280] {
-        for kind in ["thinking_level_change", r"thinking\u005flevel_change"] {
+    for (at, kinds) in [(0, 0..1), (1, 1..2), (150, 0..2), (280, 1..2)] {
+        for kind in &["thinking_level_change", r"thinking\u005flevel_change"][kinds] {
             check_alike(text_with(at, level(at, kind), 1).as_bytes(), "");
         }
     }
@@ -359,7 +359,7 @@ fn a_session_that_shrinks_under_its_reader_is_an_error_and_no_lie() {
 #[test]
 fn every_prefix_of_a_session_is_alike() {
     let text = text(&settled_chain(14)[9..]);
-    for end in (HEADER.len()..=text.len()).step_by(3).chain([text.len() - 1, text.len()]) {
+    for end in (HEADER.len()..=text.len()).step_by(7).chain([text.len() - 1, text.len()]) {
         check_alike(&text.as_bytes()[..end], "");
     }
 }
