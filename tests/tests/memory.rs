@@ -199,7 +199,7 @@ fn many_small_things_take_no_more_than_a_large_one() {
 /// `MESSAGE_MEGABYTES` sets the size; `cargo xtask soak` sets 57, the largest that the limit on messages allows.
 #[test]
 fn a_large_message_is_taken_and_served() {
-    let megabytes = std::env::var("MESSAGE_MEGABYTES").ok().and_then(|size| size.parse().ok()).unwrap_or(19);
+    let megabytes = std::env::var("MESSAGE_MEGABYTES").ok().and_then(|size| size.parse().ok()).unwrap_or(10);
     let home = tempfile::tempdir().expect("there is room");
     let mut server = Server::start_with(home.path(), &json!({}), ADDRESS_SPACE.min((160 + 16 * megabytes) * 1024));
     let session = server.call("createSession", &json!({ "cwd": home.path() }))["result"]["sessionId"].clone();
@@ -265,12 +265,12 @@ fn write_chain(path: &Path, entries: usize) {
 /// A context that does not fit is refused with numbers. What is written entry by entry is served nevertheless.
 #[test]
 fn a_chain_of_many_entries_is_served_or_refused_with_numbers() {
-    const ENTRIES: usize = 300_000;
+    const ENTRIES: usize = 120_000;
     let home = tempfile::tempdir().expect("there is room");
     let path = home.path().join("s.jsonl");
     write_chain(&path, ENTRIES);
     // What the server takes at its start, the index and a reply, but not the entries of this context.
-    let mut server = Server::start_with(home.path(), &json!({}), (160 + 240) * 1024);
+    let mut server = Server::start_with(home.path(), &json!({}), (160 + 96) * 1024);
     let session = json!({ "sessionId": "s-1" });
     assert_eq!(server.call("openSession", &json!({ "path": path }))["result"]["sessionId"], "s-1");
     for (method, list) in [("getTree", "nodes"), ("getBranch", "entries"), ("getEntries", "entries")] {
