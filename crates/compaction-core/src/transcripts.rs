@@ -156,7 +156,7 @@ impl Source {
     }
 
     fn uuid(&self) -> Uuid {
-        // An export is a different transcript from the agent's own.
+        // All Markdown exports have the name of Cursor in their ids. Stored sessions have these ids.
         let agent = if self.is_exported() { Agent::Cursor } else { self.agent };
         Uuid::new_v5(&NAMESPACE, format!("{}/{}", agent.name(), self.id).as_bytes())
     }
@@ -302,21 +302,8 @@ fn is_pi(value: &Json<'_>) -> bool {
 /// the path as its id.
 pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Source {
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
-    match agent {
-        Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Gemini | Agent::Copilot | Agent::Windsurf | Agent::Amp | Agent::CodexScreen | Agent::ClaudeScreen => {
-            markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
-        }
-        Agent::Cline if !Head::of(head).is_list => {
-            markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
-        }
-        // These also have transcripts of their own.
-        Agent::Cursor | Agent::ClaudeCode | Agent::Codex | Agent::OpenCode
-            if markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
-        {
-            markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
-        }
-        _ => {
+    match identifier(agent, head) {
+        Some(identify_record) => {
             let head = Head::of(head);
             source.shape = match agent {
                 Agent::ClaudeCode | Agent::Codex if !head.is_list => Shape::Lines,
@@ -325,24 +312,16 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
                 _ => head.shape,
             };
             for value in head.all() {
-                let (id, cwd, time) = match agent {
-                    Agent::ClaudeCode => claude_code::identify(value),
-                    Agent::Codex => codex::identify(value),
-                    Agent::OpenCode => opencode::identify(value),
-                    Agent::OpenHands => openhands::identify(value),
-                    Agent::Cursor => cursor::identify(value),
-                    Agent::Cline => cline::identify(value),
-                    _ => (
-                        text_at(value, &["id"]).map(str::to_owned),
-                        text_at(value, &["cwd"]).map(str::to_owned),
-                        time_of(value.get("timestamp")),
-                    ),
-                };
+                let (id, cwd, time) = identify_record(value);
                 source.id = if source.id.is_empty() { id.unwrap_or_default() } else { source.id };
                 source.cwd = source.cwd.or(cwd);
                 source.time = source.time.or(time);
             }
         }
+        None if agent == Agent::Aider => {
+            markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source);
+        }
+        None => markdown::identify_export(&String::from_utf8_lossy(head), &mut source),
     }
     let has_file_id = agent == Agent::ClaudeCode && source.shape != Shape::Text;
     let is_named_by_file = has_file_id && (Uuid::parse_str(name).is_ok() || name.starts_with("agent-"));
@@ -355,13 +334,42 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     source
 }
 
+/// Finds the id of the conversation, its working directory and its start in a record of JSON.
+type IdentifyRecord = fn(&Json<'_>) -> (Option<String>, Option<String>, Option<i64>);
+
+/// The function for the records of a transcript that begins with `head`; `None` if it is Markdown.
+fn identifier(agent: Agent, head: &[u8]) -> Option<IdentifyRecord> {
+    let unless_exported = |identify: IdentifyRecord| {
+        let is_exported = markdown::detect(&String::from_utf8_lossy(head)).is_some();
+        (!is_exported).then_some(identify)
+    };
+    match agent {
+        Agent::ClaudeCode => unless_exported(claude_code::identify),
+        Agent::Codex => unless_exported(codex::identify),
+        Agent::OpenCode => unless_exported(opencode::identify),
+        Agent::OpenHands => Some(openhands::identify),
+        Agent::Aider => None,
+        Agent::Cursor => unless_exported(cursor::identify),
+        Agent::Cline => Some(cline::identify as IdentifyRecord).filter(|_| Head::of(head).is_list),
+        Agent::Gemini | Agent::Copilot | Agent::Windsurf | Agent::Amp | Agent::CodexScreen | Agent::ClaudeScreen => {
+            None
+        }
+        Agent::Pi => Some(identify_pi),
+    }
+}
+
+fn identify_pi(value: &Json<'_>) -> (Option<String>, Option<String>, Option<i64>) {
+    let text = |name: &str| text_at(value, &[name]).map(str::to_owned);
+    (text("id"), text("cwd"), time_of(value.get("timestamp")))
+}
+
 /// A name for a transcript that has none, from its start: 16 hexadecimal digits.
 pub fn digest_of(head: &[u8]) -> String {
     format!("{:016x}", Digest::of(&[head]))
 }
 
-/// The conversation under the ids that earlier versions gave it, if the transcript names none. `name` and `directory`
-/// are those of [`identify`].
+/// The conversation with each id that earlier versions gave it. They took an id from the path of the file: of every
+/// Markdown export, and of transcripts of OpenHands and Cursor. `name` and `directory` are those of [`identify`].
 pub fn earlier_sources(source: &Source, name: &str, directory: &str) -> Vec<Source> {
     if !matches!(source.agent, Agent::OpenHands | Agent::Cursor) && !source.is_exported() {
         return Vec::new();
@@ -535,7 +543,16 @@ impl Import {
             (Agent::Cursor, _) => Box::new(cursor::Cursor),
             (Agent::Cline, Shape::Document) => Box::new(cline::History::default()),
             (Agent::Pi, _) => return None,
-            _ => Box::new(markdown::Markdown::exported(source.agent)),
+            (
+                Agent::Cline
+                | Agent::Gemini
+                | Agent::Copilot
+                | Agent::Windsurf
+                | Agent::Amp
+                | Agent::CodexScreen
+                | Agent::ClaudeScreen,
+                _,
+            ) => Box::new(markdown::Markdown::exported(source.agent)),
         };
         let cut = if source.shape == Shape::Document { Cut::Elements } else { Cut::Lines };
         let mut tree = Tree::new(source.uuid(), existing.ids, source.time.unwrap_or(time));
@@ -646,7 +663,8 @@ impl Import {
         Ok(())
     }
 
-    /// Repeats the import that read only the start of the last line. `rest` is the part that no import has read.
+    /// Repeats an earlier import that read only the start of `line`. `rest` is the part of the line that no repeated
+    /// import has read so far; afterwards it is shorter.
     fn part(&mut self, line: &Record, rest: &mut Record, earlier: Earlier) -> Result<(), TranscriptError> {
         let length = earlier.line.unwrap_or_default();
         self.add_to_digest(&Record { content: line.content[..length].to_vec(), ..line.clone() });

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
 use super::records::Record;
-use super::shared::{self, Form, Shared, What};
+use super::shared::{self, ExportForm, Shared, What};
 use super::specstory::{Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
 use super::{Agent, Reader, Source, amp};
@@ -33,7 +33,7 @@ const ABOVE: [&str; 8] = [RULE, "#", ">", "<!--", "<sub>", "_Exported on ", "Not
 /// Finds the agent that wrote a text with this start.
 pub(super) fn detect(head: &str) -> Option<Agent> {
     let head = head.trim_start_matches('\u{feff}');
-    if let Some(agent) = Form::detect(head) {
+    if let Some(agent) = ExportForm::detect(head) {
         return Some(agent);
     }
     let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(FIRST_LINES);
@@ -64,7 +64,7 @@ pub(super) fn identify_aider(head: &str, directory: &str, source: &mut Source) {
 /// Identifies an export by the session that it names: SpecStory names it in a comment, opencode below the title. Other
 /// exports name none.
 pub(super) fn identify_export(head: &str, source: &mut Source) {
-    if Form::of(source.agent).is_some() {
+    if ExportForm::of(source.agent).is_some() {
         let id = if source.agent == Agent::Amp { amp::thread(head) } else { shared::session(head) };
         source.id = id.unwrap_or_default().to_owned();
         return;
@@ -114,7 +114,7 @@ enum Kind {
 enum Dialect {
     Aider,
     Cursor,
-    Shared(Form),
+    Shared(ExportForm),
 }
 
 /// An output of aider whose end has not been read. aider marks only its first line.
@@ -182,7 +182,7 @@ impl Markdown {
 
     /// Reads an export of a chat of `agent`.
     pub(super) fn exported(agent: Agent) -> Self {
-        Self::new(Form::of(agent).map_or(Dialect::Cursor, Dialect::Shared), agent)
+        Self::new(ExportForm::of(agent).map_or(Dialect::Cursor, Dialect::Shared), agent)
     }
 
     fn new(dialect: Dialect, agent: Agent) -> Self {
@@ -311,7 +311,7 @@ impl Markdown {
     }
 
     /// A heading after a rule begins a message.
-    fn shared_line(&mut self, form: Form, line: &str, tree: &mut Tree) {
+    fn shared_line(&mut self, form: ExportForm, line: &str, tree: &mut Tree) {
         let Some(heading) = self.shared.line(form, line) else { return self.push(line) };
         self.end_message(tree);
         self.kind = match heading.what {
@@ -433,7 +433,7 @@ impl Markdown {
 
     /// Adds a message of an agent's own export. An answer has the calls up to the next text, and their results come
     /// after it.
-    fn add_shared(&mut self, form: Form, text: &str, is_user: bool, tree: &mut Tree) {
+    fn add_shared(&mut self, form: ExportForm, text: &str, is_user: bool, tree: &mut Tree) {
         let (mut blocks, mut results) = (Vec::new(), Vec::new());
         for piece in self.shared.pieces(form, text, is_user) {
             let (is_said, is_alone) = match piece {
@@ -526,8 +526,8 @@ impl Markdown {
     fn text_above(&self, text: &str) -> usize {
         let is_known = |line: &str| match self.dialect {
             Dialect::Aider => true,
-            Dialect::Shared(Form::Amp) if line.contains(": ") => true,
-            Dialect::Shared(Form::OpenCode) if line.contains(":**") => true,
+            Dialect::Shared(ExportForm::Amp) if line.contains(": ") => true,
+            Dialect::Shared(ExportForm::OpenCode) if line.contains(":**") => true,
             _ => line.trim().is_empty() || ABOVE.iter().any(|start| line.starts_with(start)),
         };
         text.lines().filter(|line| !is_known(line)).count()
@@ -640,7 +640,8 @@ impl Reader for Markdown {
             self.story.has_parts |= line.trim_end() == WITH_PARTS;
             self.story.is_early |= line.trim_end() == EARLY_SPECSTORY;
         }
-        let has_title = matches!(self.dialect, Dialect::Cursor | Dialect::Shared(Form::OpenCode | Form::Amp));
+        let has_title =
+            matches!(self.dialect, Dialect::Cursor | Dialect::Shared(ExportForm::OpenCode | ExportForm::Amp));
         let may_be_title = has_title && !self.is_named && !self.has_spoken;
         let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY && !self.is_heading(&line);
         if let Some(title) = title_in(&line).filter(|_| may_be_title) {

@@ -40,9 +40,10 @@ const ANSWER: &str = "**Assistant:**";
 const RESULTS: &str = "**Tool:**";
 const REASONING: &str = "**Reasoning:**";
 
-/// The form of an export.
+/// Which agent's own export a text is. A `Shape` says how a transcript is stored, a `Dialect` by which rules the lines of
+/// a text have their authors, and a `Kind` who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ExportForm {
     OpenCode,
     Gemini,
     Cline,
@@ -106,7 +107,7 @@ pub(super) enum Piece {
     },
 }
 
-impl Form {
+impl ExportForm {
     /// The form of the exports of `agent`.
     pub(super) fn of(agent: Agent) -> Option<Self> {
         match agent {
@@ -118,7 +119,7 @@ impl Form {
             Agent::Amp => Some(Self::Amp),
             Agent::CodexScreen => Some(Self::CodexScreen),
             Agent::ClaudeScreen => Some(Self::ClaudeScreen),
-            _ => None,
+            Agent::ClaudeCode | Agent::Codex | Agent::OpenHands | Agent::Aider | Agent::Cursor | Agent::Pi => None,
         }
     }
 
@@ -264,29 +265,29 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Reads a line. Returns its heading if it is one.
-    pub(super) fn line(&mut self, form: Form, line: &str) -> Option<Heading> {
+    pub(super) fn line(&mut self, form: ExportForm, line: &str) -> Option<Heading> {
         (self.before.0, self.before.1) = (self.quote, self.fence.clone());
         self.before.2.clone_from(&self.last);
         self.before.3 = self.place;
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool may be an export. It ends before the rule.
-        let before = &self.last[usize::from(form == Form::Amp)];
+        let before = &self.last[usize::from(form == ExportForm::Amp)];
         let is_inside = matches!(self.quote, Quote::Open | Quote::Nested) && before != FENCE;
         let heading = match form {
-            Form::Copilot => self.section(line),
+            ExportForm::Copilot => self.section(line),
             _ if let Some(marks) = form.marks() => marks.line(&mut self.place, line),
             // These have no rules between messages.
-            Form::Windsurf | Form::Amp => form.heading(line).filter(|_| !is_inside),
+            ExportForm::Windsurf | ExportForm::Amp => form.heading(line).filter(|_| !is_inside),
             form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
         };
         let label = self.last[1].as_str();
         let has_output = match form {
-            Form::Amp => amp::is_result(label),
+            ExportForm::Amp => amp::is_result(label),
             _ => matches!(label, OUTPUT | ERROR),
         };
         let begins = has_output && line.trim_end() == FENCE;
         self.quote = match self.quote {
-            _ if heading.is_some() || !matches!(form, Form::OpenCode | Form::Amp) => Quote::None,
+            _ if heading.is_some() || !matches!(form, ExportForm::OpenCode | ExportForm::Amp) => Quote::None,
             Quote::None if begins => Quote::Open,
             quote => quote.next(line),
         };
@@ -317,20 +318,20 @@ impl Shared {
     }
 
     /// The parts of a message.
-    pub(super) fn pieces(&mut self, form: Form, text: &str, is_user: bool) -> Vec<Piece> {
+    pub(super) fn pieces(&mut self, form: ExportForm, text: &str, is_user: bool) -> Vec<Piece> {
         match form {
-            Form::OpenCode if is_user => vec![Piece::Text(text.to_owned())],
-            Form::OpenCode => self.parts(text),
-            Form::Gemini => self.marked(text, is_user),
-            Form::Copilot => copilot::section(self, text),
-            Form::Windsurf => windsurf::pieces(self, text),
-            Form::Amp if is_user => amp::words(self, text),
-            Form::Amp => amp::answer(self, text),
-            Form::CodexScreen => screen::CODEX.pieces(self, text, is_user),
-            Form::ClaudeScreen => screen::CLAUDE.pieces(self, text, is_user),
-            Form::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
-            Form::Cline if is_user => cline::words(self, text),
-            Form::Cline => cline::answer(self, text),
+            ExportForm::OpenCode if is_user => vec![Piece::Text(text.to_owned())],
+            ExportForm::OpenCode => self.parts(text),
+            ExportForm::Gemini => self.marked(text, is_user),
+            ExportForm::Copilot => copilot::section(self, text),
+            ExportForm::Windsurf => windsurf::pieces(self, text),
+            ExportForm::Amp if is_user => amp::words(self, text),
+            ExportForm::Amp => amp::answer(self, text),
+            ExportForm::CodexScreen => screen::CODEX.pieces(self, text, is_user),
+            ExportForm::ClaudeScreen => screen::CLAUDE.pieces(self, text, is_user),
+            ExportForm::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
+            ExportForm::Cline if is_user => cline::words(self, text),
+            ExportForm::Cline => cline::answer(self, text),
         }
     }
 
