@@ -139,14 +139,15 @@ fn check_append(
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     };
     // The next request is the first for this message. It has its own recovery.
-    let scope = if message.is_some_and(Message::starts_turn) { Scope::SizeOnly } else { Scope::SizeAndOverflow };
-    let outcome = begin_if_due(access, &projection, message, &Check { model, settings: &settings, scope });
+    let considered =
+        if message.is_some_and(Message::starts_turn) { Considered::SizeOnly } else { Considered::SizeAndOverflow };
+    let outcome = begin_if_due(access, &projection, message, &Check { model, settings: &settings, considered });
     Ok(AppendOutcome { usage, ..outcome })
 }
 
 /// What a check considers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum Considered {
     SizeOnly,
     /// The size, and an overflow of the last answer.
     SizeAndOverflow,
@@ -156,7 +157,7 @@ enum Scope {
 struct Check<'a> {
     model: &'a AgentModel,
     settings: &'a Settings,
-    scope: Scope,
+    considered: Considered,
 }
 
 /// Begins a compaction if one is due for a projection. `message` is the one that was just appended.
@@ -169,11 +170,11 @@ fn begin_if_due(
     let settings = check.settings;
     let answer = message.filter(|message| message.as_assistant().is_some());
     let decision = access.engine().check(access.open(), projection, answer, check.model, settings);
-    let decision = if check.scope == Scope::SizeOnly { decision.by_threshold() } else { decision };
+    let decision = if check.considered == Considered::SizeOnly { decision.by_threshold() } else { decision };
     if let Some(room) = decision.room {
         access.open().auto_compaction.learn_room(room);
     }
-    // Only the failed answer reports it. Later messages are judged by the same answer.
+    // The same answer decides about the messages after it. The error is reported once, for the answer itself.
     if let Some(advice) = decision.advice.filter(|_| answer.is_some()) {
         return still_too_large(access, &decision, advice, projection, settings);
     }
@@ -274,8 +275,9 @@ fn due_compaction(decision: &TriggerDecision, reason: CompactionReason) -> DueCo
     }
 }
 
-/// The report for a refused request, or a context over the threshold, that is left alone. Only the refused answer
-/// reports it; later messages are judged by the same answer.
+/// The report about a compaction that a guard prevented: of an overflow, or of a context over the threshold that was
+/// already compacted. An overflow is reported only for the answer itself, although the same answer decides about the
+/// messages after it.
 fn skipped_compaction(decision: &TriggerDecision, is_answer: bool) -> Option<DueCompaction> {
     let why = decision.skipped?;
     let reason = match decision.has_overflowed && is_answer {
@@ -329,13 +331,13 @@ impl Engine {
     /// Checks again whether a compaction is due, if messages were appended while another operation ran.
     pub async fn check_again(self: &Arc<Self>, session: &Arc<OpenSession>) {
         if std::mem::take(&mut session.auto_compaction.state().is_check_missed) {
-            check(self, session, Scope::SizeAndOverflow).await;
+            check(self, session, Considered::SizeAndOverflow).await;
         }
     }
 
     /// Checks whether the context is too large, because a new model may have a smaller window.
     pub async fn check_size(self: &Arc<Self>, session: &Arc<OpenSession>) {
-        check(self, session, Scope::SizeOnly).await;
+        check(self, session, Considered::SizeOnly).await;
     }
 
     /// Decides whether a compaction is due before the next request to `model`; changes nothing. `message` is the
@@ -420,7 +422,7 @@ fn notify_failure(
     compactor::notify_without_summary(access.engine(), order, tokens_before, Err(error), end_state)
 }
 
-async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, scope: Scope) {
+async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, considered: Considered) {
     if engine.closing.is_cancelled() {
         return;
     }
@@ -433,9 +435,10 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, scope: Scope) {
             return Ok(());
         };
         let projection = access.view().project(Some(&leaf))?;
-        let scope = if trigger::is_asked_anew(&projection) { Scope::SizeOnly } else { scope };
+        let considered = if trigger::is_asked_anew(&projection) { Considered::SizeOnly } else { considered };
         let settings = access.engine().settings();
-        let outcome = begin_if_due(access, &projection, None, &Check { model: &model, settings: &settings, scope });
+        let outcome =
+            begin_if_due(access, &projection, None, &Check { model: &model, settings: &settings, considered });
         *filled.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun;
         Ok::<_, EngineError>(())
     };

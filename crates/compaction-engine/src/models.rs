@@ -2,7 +2,7 @@
 //!
 //! A model makes one request at a time. Its caller fits requests to the window, retries them and checks the answer.
 //!
-//! `models/prices.json` has list prices; gateways and contracts may charge others. `models/known_models.json` holds
+//! `models/prices.json` has list prices; gateways and contracts may charge others. `models/output_limits.json` holds
 //! output limits by model family, for settings that give none. Both tables are dated and name their sources. A model
 //! that is in neither table has no known price and no known limit.
 
@@ -275,7 +275,7 @@ struct LimitedModel {
 }
 
 static PRICES: LazyLock<Vec<PricedModel>> = LazyLock::new(|| read_table(include_str!("models/prices.json")));
-static LIMITS: LazyLock<Vec<LimitedModel>> = LazyLock::new(|| read_table(include_str!("models/known_models.json")));
+static LIMITS: LazyLock<Vec<LimitedModel>> = LazyLock::new(|| read_table(include_str!("models/output_limits.json")));
 
 /// The rows of a bundled table. Tests check that both tables can be read.
 fn read_table<T: DeserializeOwned>(text: &str) -> Vec<T> {

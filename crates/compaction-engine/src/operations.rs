@@ -65,9 +65,11 @@ impl Engine {
     }
 
     /// Claims a session for a navigation while the caller holds the session's lock. If there is no hook and nothing
-    /// to summarise, the leaf moves at once. Cancelling `parent` cancels the navigation. `request_cancel` is the
-    /// caller's own token: if the caller cancelled its request, the outcome is an error; any other cancellation is a
-    /// result. A wrong summary ends the navigation later; [`NavigationRequest::check`] finds it before.
+    /// to summarise, the leaf moves at once. Cancelling `parent` cancels the navigation.
+    ///
+    /// `request_cancel` says who cancelled. If it is cancelled too, the caller cancelled its request, and the outcome is
+    /// an error. Otherwise the outcome is a navigation that was aborted. A wrong summary is an error of the running
+    /// navigation. [`NavigationRequest::check`] finds it before.
     ///
     /// # Errors
     /// Why the session cannot move there now.

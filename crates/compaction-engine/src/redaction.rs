@@ -147,9 +147,9 @@ impl Redactor {
         Self { spared_cores: 1, ..self.with(Values::Ignored) }
     }
 
-    /// Removes the secrets of one operation. `remove` removes those of all its texts. If rules find any, it is called a
-    /// second time with a redactor that seeks the values of all of them too. Returns that redactor, for texts that the
-    /// operation makes later, and the number of removed secrets.
+    /// Removes the secrets of one operation. `remove` removes the secrets of all its texts with the redactor that it gets.
+    /// If rules find secrets, `remove` is called a second time. Its redactor then also seeks their values in every text.
+    /// Returns the last redactor, for texts that the operation makes later, and the numbers of removed secrets by rule.
     ///
     /// # Errors
     /// Those of `remove`.

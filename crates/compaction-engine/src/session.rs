@@ -725,8 +725,8 @@ impl AutoCompaction {
         (state.model, state.gauge) = (model, None);
     }
 
-    /// The answers of the last recoveries that left no compaction: the one that failed, and the one that shortened
-    /// tool results.
+    /// The answers whose last recovery made no compaction: the answer whose recovery failed, and the answer whose
+    /// recovery only shortened tool results.
     pub(crate) fn tried_recoveries(&self) -> (Option<EntryId>, Option<EntryId>) {
         let state = self.state();
         (state.failed_recovery.clone(), state.clipped_recovery.clone())

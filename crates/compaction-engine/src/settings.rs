@@ -291,7 +291,7 @@ impl Settings {
 /// Names of the summarizers that these merged settings offer: those without a model of their own, the providers, and
 /// the models that the settings define.
 pub fn summarizer_names(settings: &Value) -> Vec<&str> {
-    ["extractive", "host"].into_iter().chain(configuration::model_names(settings)).collect()
+    configuration::WITHOUT_MODEL.into_iter().chain(configuration::model_names(settings)).collect()
 }
 
 /// Minimum of `compactd.maxLineBytes`. A session header fits it.

@@ -5,7 +5,7 @@
 
 mod arrivals;
 pub mod call;
-pub mod client;
+pub mod client_host;
 mod convert;
 pub mod dispatch;
 pub mod errors;

@@ -1,5 +1,7 @@
 //! The list of methods: name, handler, parameters, result, ordering scope, task. Dispatch, the OpenRPC document, the schemas
 //! and the client types are derived from it.
+//!
+//! The OpenRPC document keeps the order of the rows. The reference groups them by their task.
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};

@@ -16,8 +16,8 @@ use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
 use crate::arrivals::{Arrivals, PendingOperations};
-use crate::client::{self, ClientPreferences};
-use crate::client::{ClientCallError, ClientCalls, ClientHost};
+use crate::client_host::{self, ClientPreferences};
+use crate::client_host::{ClientCallError, ClientCalls, ClientHost};
 use crate::errors::RpcError;
 use crate::params::check_path;
 use crate::transport::{Cork, Outbound};
@@ -209,7 +209,7 @@ impl Server {
 
     /// Sends a notification that is not an event of the engine.
     pub(crate) fn notify<P: Serialize>(&self, method: &str, params: &P) {
-        match client::text_of(method, params) {
+        match client_host::text_of(method, params) {
             Ok(notification) => self.outbound.push(notification),
             Err(error) => tracing::error!(%error, "a notification could not be written"),
         }

@@ -268,8 +268,9 @@ impl Order {
         }
     }
 
-    /// The tokens that stay and the threshold, if the threshold is out of reach and `gain` is too small. Out of reach
-    /// means that the next compaction would be due at once; an automatic compaction must then save at least a fifth.
+    /// The tokens that stay and the threshold, if the threshold is out of reach and `gain` is too small. The threshold is
+    /// out of reach if the next compaction would be due at once. A compaction for the threshold must then save more than
+    /// a quarter of what stays.
     fn out_of_reach(&self, cut_sizes: &CutSizes, gain: u64) -> Option<(u64, u64)> {
         let threshold = self.target()?;
         let (staying, at_most) = (cut_sizes.staying(), cut_sizes.staying_at_most());

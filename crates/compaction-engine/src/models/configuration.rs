@@ -18,7 +18,7 @@ use crate::models;
 const PATH: &str = "compactd.summarizers";
 
 /// Summarizers without settings of a model.
-const WITHOUT_MODEL: [&str; 2] = ["extractive", "host"];
+pub(crate) const WITHOUT_MODEL: [&str; 2] = ["extractive", "host"];
 
 /// The configuration of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ pub(crate) struct HttpConfiguration {
     pub(crate) is_own_server: bool,
     /// The provider behind the server, whose rules for error texts count; `None` if unknown.
     pub(crate) provider: Option<ProviderId>,
-    /// The same, if conversations that name it may be sent to the server.
+    /// The provider whose conversations the server may continue; `None` if it may continue none.
     pub(crate) conversation_provider: Option<ProviderId>,
     /// The source of the key.
     pub(crate) key: KeySource,
@@ -556,7 +556,7 @@ fn http(provider: &Provider, members: &Members<'_>) -> Result<HttpConfiguration,
         path,
         query,
         is_own_server: is_own_server(provider, &base_url),
-        provider: conversation_provider.clone().or_else(|| provider_of_host(&base_url)),
+        provider: conversation_provider.clone().or_else(|| provider_of_address(&base_url)),
         conversation_provider,
         key_header: key_header(provider, &key, members)?,
         key,
@@ -596,7 +596,7 @@ fn is_in_domain(host: &str, domain: &str) -> bool {
 }
 
 /// The provider behind a server that has rules for error texts (`compaction_core::overflow`).
-fn provider_of_host(base_url: &BaseUrl) -> Option<ProviderId> {
+fn provider_of_address(base_url: &BaseUrl) -> Option<ProviderId> {
     const DOMAINS: [(&str, &str); 3] =
         [("cerebras.ai", "cerebras"), ("githubcopilot.com", "github-copilot"), ("z.ai", "zai")];
     let host = base_url.host();

@@ -114,7 +114,7 @@ trait Interface: Send + Sync + Debug {
         None
     }
 
-    /// Changes to the body for servers that reject it.
+    /// What can be changed in a body that a server rejects.
     fn changeable(&self) -> &'static Changeable;
 
     /// Reads one event, or the whole answer, into the draft. Fails if it reports an error.

@@ -13,7 +13,7 @@ use super::compaction::chain;
 use super::read::branch_end;
 use super::sessions::add;
 use crate::call::{CallContext, OpeningTurn, blocking_if_long, blocking_in};
-use crate::client::{BEFORE_FORK, before_fork};
+use crate::client_host::{BEFORE_FORK, before_fork};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::wire::*;

@@ -472,8 +472,8 @@ impl Previous {
         format!("\"summary\":{summary},\"tokensBefore\":{},\"details\":{details}", self.tokens_before)
     }
 
-    /// The entries that represent it: a compaction that keeps only `anchor`, which is an earlier entry that no model
-    /// sees.
+    /// The entries that stand for it in a session. A compaction needs an entry that it keeps, so an entry with the id
+    /// `anchor` comes first, which no model sees.
     fn entries(&self, anchor: &EntryId) -> PreviousEntries {
         let (members, kept) = (self.members(), json::encode_string(anchor.as_str()));
         PreviousEntries { anchor: anchor.clone(), compaction: format!("{{{members},\"firstKeptEntryId\":{kept}}}") }

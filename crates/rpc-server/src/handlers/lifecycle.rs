@@ -11,8 +11,8 @@ use session_store::resolve_path;
 
 use super::sessions::auto_model;
 use crate::call::{CallContext, blocking};
-use crate::client;
-use crate::client::ClientPreferences;
+use crate::client_host;
+use crate::client_host::ClientPreferences;
 use crate::convert;
 use crate::errors::RpcError;
 use crate::params::{self, check_path};
@@ -143,9 +143,9 @@ fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
 }
 
 fn unknown_hooks(names: &[String]) -> Vec<String> {
-    let unknown = names.iter().filter(|name| !client::HOOKS.contains(&name.as_str())).take(MAX_REPORTED);
+    let unknown = names.iter().filter(|name| !client_host::HOOKS.contains(&name.as_str())).take(MAX_REPORTED);
     let message = |name: &String| {
-        let hint = unknown::nearest(name, client::HOOKS.iter().copied());
+        let hint = unknown::nearest(name, client_host::HOOKS.iter().copied());
         let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
         let shown: String = name.chars().take(80).collect();
         format!("initialize: there is no hook {shown}, so it is never called{hint}")
@@ -172,7 +172,7 @@ fn capabilities(catalog: Catalog, settings: &Settings) -> ServerCapabilities {
     ServerCapabilities {
         methods: (catalog.methods)().into_iter().map(str::to_owned).collect(),
         notifications: catalog.notifications.iter().map(|name| (*name).to_owned()).collect(),
-        hooks: client::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
+        hooks: client_host::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
         summarizers: summarizer_names(settings.as_json()).into_iter().map(str::to_owned).collect(),
         summarize_modes: vec![SummarizeMode::Transcript, SummarizeMode::Continue],
     }
