@@ -49,8 +49,8 @@ pub struct Style<'a> {
     /// The beginning of the split turn that follows the messages: the current work. Its request may answer a question
     /// at the end of the messages.
     pub turn: Option<&'a Turn>,
-    /// The ledger of a history and the turn that follows it. The summary of the history says what blocks the work at
-    /// the end of the turn; the summary of the turn does not.
+    /// The ledger of a history together with the turn that follows it, if a history comes before a split turn. The
+    /// summary of the history then states the work at the end of the turn, and the summary of the turn does not.
     pub with_turn: Option<&'a Ledger>,
 }
 

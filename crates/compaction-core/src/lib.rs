@@ -36,7 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate `compaction_engine` adds cut points, models, checks and events to this.
+//! The crate `compaction_engine` adds models, checks and events to this. Cut points are here, in [`cut_point`].
 
 pub mod clipping;
 pub mod conversation;

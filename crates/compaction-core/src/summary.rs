@@ -167,8 +167,8 @@ pub const NO_PRIOR_HISTORY: &str = "No prior history.";
 
 /// The summary of a split turn: the summary of the history, a rule, the marker, and the summary of the turn prefix.
 /// Without new history, the previous summary is used; without either, `No prior history.` File blocks of the history
-/// are dropped, because new ones follow at the end. If there is no history, a `prefix` that already has the marker,
-/// with the state of the work before it, is complete.
+/// are dropped, because new ones follow at the end. A `prefix` without a history may have the state of the work, then
+/// the marker, then the context. Such a prefix is already the whole summary.
 pub fn join_split_turn(history_or_previous: Option<&str>, prefix: &str) -> String {
     let history = history_or_previous.map(remove_file_blocks);
     let history = history.as_deref().map(str::trim_end).filter(|text| !text.is_empty());

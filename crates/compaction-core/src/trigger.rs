@@ -52,8 +52,8 @@ pub struct TriggerInput<'a> {
     pub model: TriggerModel<'a>,
     /// The settings for that model.
     pub settings: CompactionSettings,
-    /// The message that has just arrived. An assistant message asks as after a run. Any other message,
-    /// or none, asks as before a prompt, about the last assistant message of the context.
+    /// The message that has just arrived, if there is one. An assistant message is judged itself, as after a run.
+    /// Otherwise the last answer of the context is judged, as before a prompt.
     pub message: Option<&'a Message>,
     /// The answer of the last overflow recovery, if that recovery failed. Successful recoveries are
     /// found on the branch.
@@ -199,9 +199,9 @@ impl TriggerDecision {
         if whole.is_curable() { whole.room() } else { Some(limit) }
     }
 
-    /// The room according to a refusal without a limit, or to an answer to a part of the context: at
-    /// most the size of that request. Nothing is learned if the context was too large for the settings
-    /// anyway.
+    /// The room that an overflow shows although no error names a limit. A provider that answered a part of the context
+    /// has room for what it read. A provider that refused the context has room for less than that context. A refusal
+    /// above the threshold shows nothing, because such a context was too large for the settings anyway.
     fn implied_room(&self, overflowed: Overflowed) -> Option<u64> {
         match overflowed.is_refused {
             false => overflowed.reported.limit,

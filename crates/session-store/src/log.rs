@@ -145,13 +145,14 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Reads the bytes of `span`. Fails with `UnexpectedEof` if the log is shorter.
     fn read(&self, span: Span) -> io::Result<Vec<u8>>;
 
-    /// Compares the open log with its known state. An implementation that cannot compare without recording the change
-    /// returns [`LogChange::Unchanged`].
+    /// Compares the open log with its known state and records nothing. An implementation that cannot do so returns
+    /// [`LogChange::Unchanged`].
     fn look(&self) -> io::Result<LogChange> {
         Ok(LogChange::Unchanged)
     }
 
-    /// As [`SessionLog::look`], for the log that has the name now. Whoever waits for changes by others asks this.
+    /// As [`SessionLog::look`], for the log that has the name of the session now: another log may have replaced the open
+    /// one. A session that waits for changes by others calls this.
     fn look_at_name(&self) -> io::Result<LogChange> {
         self.look()
     }

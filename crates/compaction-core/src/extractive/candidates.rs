@@ -150,9 +150,9 @@ impl Candidates {
 
 struct Builder<'a> {
     ledger: &'a Ledger,
-    /// The ledger with the turn that follows, if it is known.
+    /// In the summary of a history, the ledger with the turn that follows, if that is known. Otherwise `ledger`.
     with_turn: &'a Ledger,
-    /// The ledger with that turn, whatever the kind of the summary.
+    /// In a summary of any kind, the ledger with the turn that follows, if that is known. Otherwise `ledger`.
     newest: &'a Ledger,
     /// The checks of the newest ledger.
     checks: Rc<Checks>,

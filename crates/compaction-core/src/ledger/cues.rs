@@ -23,9 +23,9 @@ static COMPARING: WordList = word_list!("cues: comparing");
 const CHOICES: &[&str] = listed!(EVERY, "cues: choices");
 /// Marks at the beginning of a line about something that was done.
 const CHECKED: &[&str] = &["[OK]", "[x]", "[X]", "\u{2705}", "\u{2713}", "\u{2714}", "\u{2611}"];
-/// Words between a decision and its reason, each with the words that replace them in an item.
+/// English words between a decision and its reason, each with the words that replace them in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
-/// Such words in other languages.
+/// Words that give a reason in other languages. A sentence with them is not divided.
 static OTHER_REASONS: WordList = word_list!("cues: reasons");
 /// First words of decisions that only wait for something.
 static WAITING: WordList = word_list!("cues: waiting");

@@ -240,7 +240,8 @@ fn add_item_of_branch(section: Section, item: &str, place: SourcePosition<'_>, c
     collector.notes.add(kind, item, place, false);
 }
 
-/// Goals and blockers of an abandoned branch become facts. The sections of a branch summary restore the difference.
+/// What an item of an abandoned branch becomes. A goal becomes a fact, because nobody works on it any more. The other
+/// kinds stay, so that the summary of a branch can list them under their headings.
 fn branch_kind(section: Section) -> NoteKind {
     match section {
         Section::Blocked => NoteKind::Blocked,

@@ -328,7 +328,8 @@ impl<'a> Builder<'a> {
         since >= most && !lasts(&demand.text) && !names_it(&demand.text) && of_task()
     }
 
-    /// Such items keep their sections in the summary of a branch because all of it is about that branch.
+    /// The section of an item of an abandoned branch. The summary of a branch is all about such a branch, so the item keeps
+    /// its section there. In other summaries it is context.
     fn section_of_branch(&self, kind: NoteKind) -> Section {
         match kind {
             _ if self.kind != SummaryKind::Branch => Section::CriticalContext,

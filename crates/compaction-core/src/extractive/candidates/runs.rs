@@ -25,7 +25,7 @@ use crate::tools::edits_files;
 const MOST_FAILED: usize = 2;
 /// Most UTF-16 units of a command.
 const LONGEST_RUN: usize = 80;
-/// Fewest runs of a command that is in use, most such commands that are told, and most UTF-16 units of one.
+/// Fewest runs of a command that is in use.
 const OFTEN: u64 = 3;
 /// Most such commands that are listed.
 const MOST_IN_USE: usize = 2;
