@@ -155,7 +155,7 @@ impl ExportForm {
         match self {
             Self::CodexScreen => Some(&screen::CODEX),
             Self::ClaudeScreen => Some(&screen::CLAUDE),
-            _ => None,
+            Self::OpenCode | Self::Gemini | Self::Cline | Self::Copilot | Self::Windsurf | Self::Amp => None,
         }
     }
 
