@@ -35,18 +35,8 @@ pub struct EffectiveLimits {
 }
 
 impl EffectiveLimits {
-    /// Fits `settings` to `window`, in tokens (docs/triggers.md, "Threshold").
-    ///
-    /// - The reserve is unchanged if it is at most half of the window and the kept tail still fits
-    ///   under the threshold (`reserve + keep < window`). Otherwise it is at most a quarter of the
-    ///   window, and so at most a third of the threshold. That also bounds it if the percentage sets
-    ///   the threshold.
-    /// - The result of a compaction must be under the threshold, or the next answer would trigger
-    ///   again. The largest summary takes 0.8 of the reserve. The kept tail takes at most three
-    ///   quarters of the room that this leaves under the threshold.
-    ///
-    /// With the defaults (16384, 20000, no percentage) nothing is scaled in windows of 56158 tokens or
-    /// more. The threshold is the plain one from 36385 tokens on.
+    /// Fits `settings` to `window`, in tokens, by the rules of docs/triggers.md, "Threshold". The result of a compaction
+    /// must be under the threshold, or the next answer would trigger again.
     pub fn for_window(window: u64, settings: &CompactionSettings) -> Self {
         let CompactionSettings { reserve_tokens: reserve, keep_recent_tokens: keep, .. } = *settings;
         let has_room = reserve <= window / 2 && keep < window - reserve;

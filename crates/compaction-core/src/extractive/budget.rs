@@ -671,3 +671,19 @@ fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut
         *candidate = longer;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_lists_the_share_of_each_section() {
+        let page = include_str!("../../../../docs/summaries.md");
+        for section in Section::ALL.into_iter().filter(|section| SummaryKind::History.has(*section)) {
+            let row = format!("| {} | ", section.heading().trim_start_matches(['#', ' ']));
+            let listed = page.lines().find_map(|line| line.strip_prefix(&row)?.split_once(" %"));
+            let share = share(SummaryKind::History, section).percent.to_string();
+            assert_eq!(listed.map(|(percent, _)| percent), Some(share.as_str()), "{row}");
+        }
+    }
+}
