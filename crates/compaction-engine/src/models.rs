@@ -395,25 +395,25 @@ mod tests {
     #[test]
     fn prices_are_known_by_families() {
         assert!(PRICES.len() > 15);
-        let check_known_models = |model: &str, expected: Option<f64>| {
+        let check_price = |model: &str, expected: Option<f64>| {
             assert_eq!(Price::of(model).map(|price| price.input), expected, "{model}");
         };
-        check_known_models("claude-sonnet-4-5-20250929", Some(3.0));
-        check_known_models("anthropic/claude-opus-4.1", Some(15.0));
-        check_known_models("claude-opus-4-20250514", Some(15.0));
-        check_known_models("claude-opus-4-5", Some(5.0));
-        check_known_models("gpt-5-mini-2025-08-07", Some(0.25));
-        check_known_models("gpt-5.1", Some(1.25));
-        check_known_models("us.anthropic.claude-haiku-4-5-20251001-v1:0", Some(1.0));
-        check_known_models("claude-sonnet-4-5@20250929", Some(3.0));
-        check_known_models("claude-3-5-haiku-latest", Some(0.8));
-        check_known_models("gpt-5", Some(1.25));
-        check_known_models("claude-opus-4-9", None);
-        check_known_models("gpt-5-pro", None);
-        check_known_models("my-gpt-5", None);
-        check_known_models("gpt-5-", None);
-        check_known_models("qwen3:8b", None);
-        check_known_models("gpt-5.9", None);
+        check_price("claude-sonnet-4-5-20250929", Some(3.0));
+        check_price("anthropic/claude-opus-4.1", Some(15.0));
+        check_price("claude-opus-4-20250514", Some(15.0));
+        check_price("claude-opus-4-5", Some(5.0));
+        check_price("gpt-5-mini-2025-08-07", Some(0.25));
+        check_price("gpt-5.1", Some(1.25));
+        check_price("us.anthropic.claude-haiku-4-5-20251001-v1:0", Some(1.0));
+        check_price("claude-sonnet-4-5@20250929", Some(3.0));
+        check_price("claude-3-5-haiku-latest", Some(0.8));
+        check_price("gpt-5", Some(1.25));
+        check_price("claude-opus-4-9", None);
+        check_price("gpt-5-pro", None);
+        check_price("my-gpt-5", None);
+        check_price("gpt-5-", None);
+        check_price("qwen3:8b", None);
+        check_price("gpt-5.9", None);
     }
 
     #[test]
@@ -426,23 +426,23 @@ mod tests {
         assert!((price.cached_part() - 0.1).abs() < 1e-9);
     }
 
-    fn check_known_models(model: &str, expected: Option<u64>) {
+    fn check_limit(model: &str, expected: Option<u64>) {
         assert_eq!(max_output_tokens(model), expected, "{model}");
     }
 
     #[test]
     fn models_are_known_by_their_families() {
         assert!(LIMITS.len() > 40);
-        check_known_models("claude-3-haiku-20240307", Some(4096));
-        check_known_models("claude-opus-4-1@20250805", Some(32_000));
-        check_known_models("anthropic/claude-sonnet-4.5", Some(64_000));
-        check_known_models("us.anthropic.claude-haiku-4-5-20251001-v1:0", Some(64_000));
-        check_known_models("gpt-4o-mini", Some(16_384));
-        check_known_models("gpt-4", Some(4096));
-        check_known_models("gpt-4.1-nano", Some(32_768));
-        check_known_models("openai/gpt-5.1-chat-latest", Some(16_384));
-        check_known_models("models/gemini-2.5-flash", Some(65_536));
-        check_known_models("us.amazon.nova-pro-v1:0", Some(10_000));
+        check_limit("claude-3-haiku-20240307", Some(4096));
+        check_limit("claude-opus-4-1@20250805", Some(32_000));
+        check_limit("anthropic/claude-sonnet-4.5", Some(64_000));
+        check_limit("us.anthropic.claude-haiku-4-5-20251001-v1:0", Some(64_000));
+        check_limit("gpt-4o-mini", Some(16_384));
+        check_limit("gpt-4", Some(4096));
+        check_limit("gpt-4.1-nano", Some(32_768));
+        check_limit("openai/gpt-5.1-chat-latest", Some(16_384));
+        check_limit("models/gemini-2.5-flash", Some(65_536));
+        check_limit("us.amazon.nova-pro-v1:0", Some(10_000));
     }
 
     #[test]
@@ -450,7 +450,7 @@ mod tests {
         for unknown in
             ["qwen3:8b", "gpt-4.9", "my-gpt-4", "gpt-45", "llama3.1", "o10", "claude-sonnet-9", "gpt-test", ""]
         {
-            check_known_models(unknown, None);
+            check_limit(unknown, None);
         }
     }
 }
