@@ -353,7 +353,8 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
     texts
 }
 
-/// A summary below this number of tokens is short. A tenth of what it replaces also counts as short.
+/// A summary with fewer tokens is short. All missing facts may fill it up to this number, but take at most a tenth of
+/// what it replaces.
 const SHORT_SUMMARY: u64 = 1000;
 
 /// The account of a summary: what it retains of the removed part, and what it lacks.
