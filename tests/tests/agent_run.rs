@@ -1,5 +1,5 @@
 //! An agent works for 800 turns in a window of 32k tokens, with rate limits and cuts. What overflows is
-//! the business of `hosts.rs`.
+//! the business of `simulated_hosts.rs`.
 
 use std::io::Write as _;
 
