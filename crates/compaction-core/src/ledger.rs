@@ -389,6 +389,10 @@ pub(crate) fn person_words(text: &str) -> String {
 
 /// Endings of pages of text.
 const PAGES: [&str; 6] = [".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"];
+/// Names of files with such an ending that a build reads.
+const BUILD_FILES: [&str; 2] = ["CMakeLists.txt", "requirements"];
+/// The name of a value that a release changes and no check depends on.
+const VERSION_VALUE: &str = "version";
 
 impl Ledger {
     /// Whether it contains no facts.
@@ -443,9 +447,23 @@ impl Ledger {
 
     /// Like [`Self::changed_at`], but only for files that a check may read. A page of documentation breaks no test.
     pub(crate) fn code_changed_at(&self) -> u64 {
-        let is_page = |path: &str| PAGES.iter().any(|ending| path.ends_with(ending));
-        let code = self.files.iter().filter(|file| !is_page(&file.path));
+        let code = self.files.iter().filter(|file| !self.is_page(file));
         code.map(|file| file.changed_at).max().unwrap_or_default()
+    }
+
+    /// Whether the changes of a file break and repair no check: it is a page of documentation, or only its version
+    /// changed.
+    pub(crate) fn is_page(&self, file: &FileRecord) -> bool {
+        let path = file.path.as_str();
+        let is_text = PAGES.iter().any(|ending| path.ends_with(ending));
+        let is_built = || BUILD_FILES.iter().any(|start| crate::text::base_name(path).starts_with(start));
+        let own = || self.changes.iter().filter(|one| one.target == actions::shown(path));
+        let is_version = |change: &results::ShownResult| {
+            let mut values = change.text.split("; ").peekable();
+            let is_bump = |value: &str| value.contains(" \u{2192} ") && value.to_lowercase().contains(VERSION_VALUE);
+            values.peek().is_some() && values.all(is_bump)
+        };
+        is_text && !is_built() || file.written == 0 && own().next().is_some() && own().all(is_version)
     }
 
     /// The person's last request.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::candidates::Candidates;
+use super::candidates::next_steps::clip_request;
 use super::checks::{self, Checks};
 use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
@@ -220,7 +221,7 @@ impl Chooser<'_> {
             let room = if is_of_turn(&section) { self.left / 4 * 3 } else { self.left / 2 };
             let room = room.min(MOST_UNITS);
             let frame = cost(section, &Candidate { text: String::new(), ..candidate.clone() }.item());
-            let text = clip_middle(&candidate.text, room.saturating_sub(frame));
+            let text = cut(section, &candidate.text, room.saturating_sub(frame));
             if !text.is_empty() {
                 self.take(section, candidate.cut_to(text));
             }
@@ -658,13 +659,22 @@ fn importance((section, candidate): &(Section, Candidate)) -> (u8, Rank, Reverse
 }
 
 /// An item in at most `units` UTF-16 units. A decision cannot be read if it ends within a clause; others are cut by `clip`.
-fn clipped(section: Section, text: &str, units: usize, clip: fn(&str, usize) -> String) -> String {
+fn clipped(section: Section, text: &str, units: usize, clip: impl Fn(&str, usize) -> String) -> String {
     if section == Section::Decisions { clip_clauses(text, units) } else { clip(text, units) }
+}
+
+/// An item that must not be left out in at most `units` UTF-16 units. A request is cut between its sentences.
+fn cut(section: Section, text: &str, units: usize) -> String {
+    match section {
+        Section::Goal | Section::OriginalRequest => clip_request(text, units),
+        _ => clip_middle(text, units),
+    }
 }
 
 fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut usize) {
     let Some(whole) = &candidate.whole else { return };
-    let longer = Candidate { text: clipped(section, whole, most, clip_middle), ..candidate.clone() };
+    let longer =
+        Candidate { text: clipped(section, whole, most, |text, units| cut(section, text, units)), ..candidate.clone() };
     let more = cost(section, &longer.item()).saturating_sub(cost(section, &candidate.item()));
     if more > 0 && more <= *left {
         *left -= more;

@@ -8,7 +8,7 @@ mod finished;
 mod goal;
 mod made;
 mod newest_answer;
-mod next_steps;
+pub(super) mod next_steps;
 mod notes;
 mod open_parts;
 mod plan;

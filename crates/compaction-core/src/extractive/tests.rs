@@ -952,7 +952,7 @@ fn an_error_blocks_until_the_same_is_done_otherwise_or_work_goes_on() {
         runs("3", "rm -rf build"),
         returns("3", "The user doesn't want to proceed with this tool use. The tool use was rejected.", true),
     ];
-    let requests = ["add a test for the parser", "now rename the parser module"];
+    let requests = ["add a test for the parser", "now rename the parser module", "and its directory, please"];
     let is_blocked = |messages: &[Arc<Message>]| {
         let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
         !document.body[Section::Blocked].is_empty()

@@ -624,10 +624,13 @@ impl<'a> Actions<'a> {
             return;
         }
         // A file that could not be read needs no follow-up. An error without a message says nothing.
-        let is_settled = kind == ActionKind::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
+        let is_silent = error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
+        let purposes = purposes_of(kind, &target);
+        let is_goal = || kind == ActionKind::Run && purposes.iter().any(|purpose| is_goal(purpose));
+        let is_settled = kind == ActionKind::Read || is_silent && (!is_goal() || errors.is_open(&purposes));
         // A failure without a message would hide the reason of the one before it.
         if !is_settled {
-            errors.repeat_purposes(&purposes_of(kind, &target));
+            errors.repeat_purposes(&purposes);
         }
         errors.add(Some(&shown(&core)), error, place, is_settled);
         if let Some(command) = self.command(kind, &core, place) {

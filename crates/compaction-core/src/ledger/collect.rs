@@ -7,7 +7,7 @@ use super::actions::{ActionKind, Actions, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, comes_back, has_question, is_about, is_claim, is_settled_by_answer,
-    leads, objected_item, objection, only_proposes, opening, proposed_item, rejects, reopens, shows,
+    leads, objected_item, objection, only_proposes, opening, orders_undo, proposed_item, rejects, reopens, shows,
 };
 use super::commands::core_command;
 use super::cues::is_substantive;
@@ -379,6 +379,7 @@ impl<'a> Collector<'a> {
             let is_refuted = |note: &Note| note.position > since && is_about(words, &note.text);
             self.notes.take(NoteKind::Done, |note| note.text.starts_with(FINISHED) && is_refuted(note));
         }
+        self.read_order_to_undo(place, words);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
             self.note_undone(without_undo(words));
@@ -481,6 +482,20 @@ impl<'a> Collector<'a> {
         let Some((requests, place)) = self.undone.take() else { return };
         let item = format!("{UNDID_WORK}{}{ASKED_THEN}{}", requests.join("; "), undone(next));
         self.notes.add(NoteKind::Decision, &item, place, false);
+    }
+
+    /// Records that a person ordered to undo what was changed for the answered request.
+    fn read_order_to_undo(&mut self, place: SourcePosition<'a>, words: &str) {
+        let is_command = words.trim_start().starts_with('/');
+        if self.asked.answers().is_empty() || is_command || !self.has_changed() || !orders_undo(words) {
+            return;
+        }
+        let request = self.dialogue.requests.iter().rev().find(|request| request.position == self.asked.position);
+        if let Some(request) = request {
+            self.notes.add(NoteKind::Decision, &format!("{UNDID_WORK}{}", undone(&request.text)), place, false);
+        }
+        self.refute();
+        self.asked.undo();
     }
 
     /// Records that the newest edits were undone: the request for them is open again. The second time, it is the

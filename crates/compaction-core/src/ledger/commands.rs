@@ -484,7 +484,7 @@ fn has_quotes(command: &str) -> bool {
     memchr::memchr3(b'"', b'\'', b'`', command.as_bytes()).is_some()
 }
 
-fn without_quoted(command: &str) -> Cow<'_, str> {
+pub(super) fn without_quoted(command: &str) -> Cow<'_, str> {
     if !has_quotes(command) {
         return Cow::Borrowed(command);
     }

@@ -255,7 +255,7 @@ pub(crate) fn is_bound(demand: &str) -> bool {
 static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
 
 /// The clauses of a sentence.
-pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split([',', ';', '\u{ff0c}', '\u{ff1b}', '\u{3001}']).map(str::trim)
 }
 

@@ -14,6 +14,8 @@ use super::commands::{is_check, is_goal, purposes};
 use super::failing::Failing;
 use super::notes::SourcePosition;
 use super::person::words_in_result;
+use super::problems::{is_problem, is_unsolved};
+use super::statements::sentences;
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
 use crate::phrases::{HARNESSES, PROGRAMS, SPACED, listed};
@@ -22,6 +24,8 @@ use crate::tools::is_interruption;
 
 /// Requests without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 2;
+/// The same for a command that is a usual goal of work, such as a test, a build or a push.
+const REQUESTS_WITHOUT_GOAL: u64 = 3;
 /// The same for tests that failed by name. They fail until they run again, but a failure that nobody mentions for so
 /// long is no longer part of the state.
 const REQUESTS_WITHOUT_TESTS: u64 = 8;
@@ -167,6 +171,12 @@ impl Errors {
         }
     }
 
+    /// Whether an unresolved failure has one of the purposes.
+    pub(super) fn is_open(&self, purposes: &[String]) -> bool {
+        let mut known = purposes.iter().filter_map(|purpose| self.by_purpose.get(purpose)).flatten();
+        known.any(|index| self.open.contains_key(index))
+    }
+
     /// Records that a file was deleted or restored. Commands that name it will not run again.
     pub(super) fn resolve_naming(&mut self, path: &str) {
         let name = base_name(path);
@@ -255,10 +265,15 @@ impl Errors {
         self.close(|error, open| {
             let mut later = answers.iter().zip(&lower).filter(|((at, _), _)| *at > error.position).peekable();
             let is_of_turn = error.position > since && later.peek().is_some();
-            let is_passed_over = is_of_turn && !later.any(|((_, text), lower)| names(text, lower, error));
+            let is_goal = aims(error);
+            let is_told =
+                |text: &str, lower: &OnceCell<String>| names(text, lower, error) || is_goal && tells_failure(text);
+            let is_passed_over = is_of_turn && !later.any(|((_, text), lower)| is_told(text, lower));
+            let since = requests - open.requests;
             match is_lasting(error) {
-                true => requests - open.requests >= REQUESTS_WITHOUT_TESTS,
-                false => is_passed_over || requests - open.requests >= REQUESTS_WITHOUT,
+                true => since >= REQUESTS_WITHOUT_TESTS,
+                false if is_goal => is_passed_over || since >= REQUESTS_WITHOUT_GOAL,
+                false => is_passed_over || since >= REQUESTS_WITHOUT,
             }
         });
     }
@@ -344,6 +359,21 @@ fn purposes_of(subject: &str) -> Vec<String> {
 pub(crate) fn is_lasting(error: &ErrorRecord) -> bool {
     error.failing.has_names() && error.subject.as_deref().is_some_and(is_check)
 }
+
+/// Whether the command that failed is a usual goal of work.
+fn aims(error: &ErrorRecord) -> bool {
+    let subject = error.subject.as_deref().filter(|subject| subject.contains(' ') && !subject.contains("({"));
+    let is_check = || error.subject.as_deref().is_some_and(is_check);
+    subject.is_some_and(|subject| purposes(subject).iter().any(|purpose| is_goal(purpose))) || is_check()
+}
+
+/// Whether an answer says that something fails, in its own words.
+fn tells_failure(answer: &str) -> bool {
+    sentences(answer).take(MOST_SENTENCES).any(|sentence| is_unsolved(sentence) || is_problem(sentence))
+}
+
+/// Most sentences of an answer that are searched for a failure.
+const MOST_SENTENCES: usize = 60;
 
 /// Number of successes without an error after which it blocks nothing.
 fn successes_without(error: &ErrorRecord) -> u64 {

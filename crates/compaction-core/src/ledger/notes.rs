@@ -189,18 +189,24 @@ impl NoteList {
         }
     }
 
-    /// Adds a person's sentence to the rules that it may lift.
+    /// Adds a person's sentence to the rules that it may lift, and to the rules and decisions that it narrows.
     pub(super) fn lift(&mut self, sentence: &str, place: SourcePosition<'_>) {
-        let may_end =
-            |note: &Note| note.kind == NoteKind::Constraint && !note.is_withdrawn && note.position < place.position;
+        let may_end = |note: &Note| {
+            matches!(note.kind, NoteKind::Constraint | NoteKind::Decision)
+                && !note.is_withdrawn
+                && note.position < place.position
+        };
         if !self.list.iter().any(may_end) {
             return;
         }
-        let Some(lifting) = Lifting::of(sentence) else { return };
+        let (lifting, overruling) = (Lifting::of(sentence), Lifting::overruling(sentence));
+        let Some(later) = lifting.as_ref().or(overruling.as_ref()) else { return };
         for note in self.list.iter_mut().filter(|note| may_end(note)) {
             let rule = note.text.split(LATER).next().unwrap_or_default();
-            if lifting.may_lift(rule) {
-                note.text = lifting.beside(rule);
+            let is_rule = note.kind == NoteKind::Constraint;
+            let is_lifted = is_rule && lifting.as_ref().is_some_and(|lifting| lifting.may_lift(rule));
+            if is_lifted || overruling.as_ref().is_some_and(|overruling| overruling.overrules(rule)) {
+                note.text = later.beside(rule);
                 place.entry.into_iter().for_each(|id| note.sources.add(id));
             }
         }
@@ -356,6 +362,8 @@ pub(crate) const AGREED: &str = "The user agreed to: ";
 pub(crate) const REFUSED: &str = "The user refused: ";
 /// Start what a person did not want of what the model made or proposed, and what they found to break a principle.
 pub(crate) const REJECTED: &str = "The user rejected: ";
+/// Starts an order to remove something that the model made. It must not be built again.
+pub(crate) const ORDERED: &str = "The user ordered: ";
 pub(crate) const OBJECTED: &str = "The user objected: ";
 /// Starts the decision of a person who had the tool undo the work for a request.
 pub(crate) const UNDID_WORK: &str = "The user undid what was done for: ";

@@ -8,7 +8,9 @@ use memchr::memmem::Finder;
 
 use super::Voice;
 use super::actions::Subject;
-use super::commands::{clip_command, core_command, is_check, looks_up, purposes, without_filter};
+use super::commands::{
+    clip_command, core_command, is_check, is_goal, looks_up, purposes, without_filter, without_quoted,
+};
 use super::errors::{NO_OUTPUT, error_line, is_cause};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
@@ -16,10 +18,10 @@ use super::last_step::starts_agent;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
-use super::text::{WordList, as_line, clip_middle, one_line, unspaced, word_list};
+use super::text::{WordList, as_line, clip_middle, has_piece, normalised, one_line, unspaced, word_list};
 use crate::json::Json;
 use crate::message::ToolCall;
-use crate::phrases::{HARNESSES, PROGRAMS, listed};
+use crate::phrases::{HARNESSES, PROGRAMS, SPACED, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::ToolAction;
 
@@ -262,6 +264,10 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
     }
     // The line is listed as an error and needs no statement.
     let failure = if !has_failed && !is_told && does { last_cause(output) } else { None };
+    // The exit code of a list is that of its last command.
+    let is_hidden = || !has_failed && does && (!is_told || is_list(command));
+    let failure = failure.or_else(|| if is_hidden() { echoed_failure(command, output) } else { None });
+    let failure = failure.or_else(|| if is_hidden() { failed_goal(command, output) } else { None });
     if failure.is_some() {
         return Outcomes { statements: Vec::new(), failure };
     }
@@ -298,6 +304,55 @@ fn last_cause(output: &str) -> Option<String> {
     }
     let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && is_cause(line))?;
     Some(one_line(&clip_middle(line, SHORT_RESULT)))
+}
+
+/// Whether a command goes on after one of its steps failed.
+fn is_list(command: &str) -> bool {
+    let command = without_quoted(command.trim().trim_end_matches(';'));
+    command.contains([';', '\n']) || command.contains("||")
+}
+
+/// How commands print an exit code.
+const EXIT_CODES: [&str; 2] = ["$?", "PIPESTATUS"];
+/// Longest line with such a code, in UTF-16 units.
+const LONGEST_CODE: usize = 32;
+
+/// The line that explains a failure whose exit code the command itself prints at the end: `make; echo EXIT $?`.
+fn echoed_failure(command: &str, output: &str) -> Option<String> {
+    if !EXIT_CODES.iter().any(|code| command.contains(code)) {
+        return None;
+    }
+    let (before, last) = output.trim_end().rsplit_once('\n').unwrap_or(("", output.trim_end()));
+    let digits = last.rfind(|one: char| !one.is_ascii_digit()).map_or(last, |at| &last[at..]);
+    let code: u32 = digits.trim_start_matches(|one: char| !one.is_ascii_digit()).parse().ok()?;
+    if code == 0 || utf16_len(last) > LONGEST_CODE {
+        return None;
+    }
+    Some(error_line(before)).filter(|line| line != NO_OUTPUT).or_else(|| Some(one_line(last)))
+}
+
+/// Words with which the last lines of an output say that a task failed.
+static FAILED_TASKS: WordList = word_list!("outcomes: failed");
+/// Words that turn them into their opposite.
+static NEGATIONS: WordList = word_list!(SPACED, "outcomes: not failed");
+/// Longest of these lines, in UTF-16 units.
+const LONGEST_VERDICT: usize = 120;
+
+/// The last line of the output of a test, a build or a similar goal, if it says that the goal failed.
+fn failed_goal(command: &str, output: &str) -> Option<String> {
+    if !purposes(command).iter().any(|purpose| is_goal(purpose)) {
+        return None;
+    }
+    let mut lines = suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let is_none = |words: &str, at: usize, phrase: &str| {
+        NEGATIONS.is_in(&words[..at]) || words[at + phrase.len()..].trim_start().starts_with("0 ")
+    };
+    let fails = |line: &&str| {
+        let words = normalised(line);
+        let said = || FAILED_TASKS.found_in(&words).any(|(at, phrase)| !is_none(&words, at, phrase));
+        utf16_len(line) <= LONGEST_VERDICT && (has_piece(line, FAILED_TASKS.pieces) || said())
+    };
+    lines.by_ref().take(LAST_LINES).find(fails).map(one_line)
 }
 
 /// Beginnings of last lines in which a program says that it reached no server, in lower case.

@@ -96,7 +96,7 @@ fn problem_part(sentence: &str) -> &str {
 }
 
 /// Whether a sentence of a person says that something does not work.
-fn is_problem(sentence: &str) -> bool {
+pub(super) fn is_problem(sentence: &str) -> bool {
     // Most clauses report no problem, and looking for a constraint is slower.
     let is_said = |clause: &str| is_problem_of(clause) && !is_constraint(clause.trim());
     is_prose(sentence)

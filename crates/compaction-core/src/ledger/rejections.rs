@@ -3,7 +3,7 @@
 
 use super::closed_requests::subjects;
 use super::constraints::is_constraint;
-use super::notes::{OBJECTED, REJECTED, SAID_OF, undone};
+use super::notes::{OBJECTED, ORDERED, REJECTED, SAID_OF, undone};
 use super::problems::reports;
 use super::statements::sentences;
 use super::text::{WordList, normalised, one_line, word_list};
@@ -71,7 +71,7 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
             let known =
                 known.get_or_insert_with(|| answer.take().map(|answer| subjects(&answer())).unwrap_or_default());
             if !subjects(&object).is_disjoint(known) {
-                add(format!("{REJECTED}\"{said}\""), true);
+                add(format!("{ORDERED}\"{said}\""), true);
             }
         }
     }
@@ -132,6 +132,10 @@ mod tests {
             ("je n'aime pas cette ombre", "je n'aime pas cette ombre"),
             ("no me gusta la sombra del carrito", "no me gusta la sombra del carrito"),
             ("我不喜欢这个阴影", "我不喜欢这个阴影"),
+        ] {
+            assert_eq!(found(message, answer), [format!("{REJECTED}\"{rejected}\"")], "{message}");
+        }
+        for (message, ordered) in [
             ("remove the shadow and the counter", "remove the shadow and the counter"),
             ("looks good. remove the shadow", "remove the shadow"),
             ("ok, remove the counter", "ok, remove the counter"),
@@ -140,8 +144,11 @@ mod tests {
             ("quita la sombra", "quita la sombra"),
             ("去掉阴影", "去掉阴影"),
             ("カウンターを削除してください", "カウンターを削除してください"),
+            ("get rid of the shadow", "get rid of the shadow"),
+            ("supprime cette ombre", "supprime cette ombre"),
+            ("deshazte de la sombra", "deshazte de la sombra"),
         ] {
-            assert_eq!(found(message, answer), [format!("{REJECTED}\"{rejected}\"")], "{message}");
+            assert_eq!(found(message, answer), [format!("{ORDERED}\"{ordered}\"")], "{message}");
         }
         for (message, objected) in [
             ("this default violates Least Surprise", "this default violates Least Surprise"),

@@ -2,7 +2,7 @@
 
 use super::answers::begins_work;
 use super::choices::{stems, takes_option};
-use super::closed_requests::PERSISTING;
+use super::closed_requests::{PERSISTING, subjects};
 use super::constraints::{FORBIDDING, LASTING, clauses, gives_task, is_constraint};
 use super::names::ending;
 use super::notes::LATER;
@@ -187,6 +187,12 @@ fn is_order(line: &str) -> bool {
 
 /// Phrases with which a person ends or relaxes an earlier demand.
 static LIFTING: WordList = word_list!("rules: lifting");
+/// Words with which a later demand narrows or replaces an earlier one.
+static OVERRULING: WordList = word_list!("rules: overruling");
+/// Fewest long words or names that both have.
+const FEWEST_OVERRULED: usize = 2;
+/// The same in pairs of characters, in languages without spaces.
+const FEWEST_PAIRS: usize = 3;
 /// Longest sentence that does so, in UTF-16 units.
 const LONGEST_LIFTING: usize = 200;
 /// Longest part of it that is shown beside the rule, in UTF-16 units.
@@ -224,11 +230,50 @@ impl<'a> Lifting<'a> {
         }
     }
 
+    /// The same for a later demand that narrows or replaces earlier ones: `from now on only run the unit tests`.
+    pub(super) fn overruling(sentence: &'a str) -> Option<Self> {
+        let is_short = utf16_len(sentence) <= LONGEST_LIFTING && !sentence.ends_with(['?', '\u{ff1f}']);
+        let overrules = is_short && OVERRULING.is_said_in(sentence, &normalised(sentence));
+        overrules.then(|| Self { sentence, names: Vec::new(), stems: named(sentence) })
+    }
+
+    /// Whether it narrows or replaces a rule: most of what the rule names is in it, too.
+    pub(super) fn overrules(&self, rule: &str) -> bool {
+        let own = named(rule);
+        let shared = own.iter().filter(|stem| self.stems.contains(stem));
+        let (words, pairs): (Vec<&String>, Vec<&String>) = shared.partition(|stem| !is_pair(stem));
+        // Most pairs of characters belong to two words.
+        words.len() >= FEWEST_OVERRULED && words.len() * 2 >= own.len()
+            || pairs.len() >= FEWEST_PAIRS && pairs.len() * 4 >= own.len()
+    }
+
     /// A rule with this sentence after it.
     pub(super) fn beside(&self, rule: &str) -> String {
         format!("{rule}{LATER}{}\")", clip(&one_line(self.sentence), LONGEST_LATER))
     }
 }
+
+/// What a demand names, each once: the stems of its long words, names in capitals, and pairs of characters of scripts
+/// without spaces.
+fn named(text: &str) -> Vec<String> {
+    let is_letter = |one: char| one.is_alphanumeric();
+    let capitals =
+        text.split(|one| !is_letter(one)).filter(|word| word.len() > 1 && word.chars().all(char::is_uppercase));
+    let mut all: Vec<String> = capitals.map(str::to_owned).collect();
+    all.extend(subjects(text).into_iter().filter(|subject| is_pair(subject)));
+    all.extend(shared_stems(text).into_iter().filter(|stem| stem.chars().all(|one| one < FIRST_UNSPACED)));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether it is a pair of characters of a script without spaces.
+fn is_pair(text: &str) -> bool {
+    text.chars().all(|one| one >= FIRST_UNSPACED)
+}
+
+/// The first character of scripts without spaces.
+const FIRST_UNSPACED: char = '\u{2E80}';
 
 /// The stems of the long words of a text that name something.
 fn shared_stems(text: &str) -> Vec<String> {

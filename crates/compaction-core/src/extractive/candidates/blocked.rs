@@ -9,14 +9,14 @@ use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::closed_requests::repeats;
-use crate::ledger::commands::{clip_command, has_inline_code};
+use crate::ledger::commands::{clip_command, has_inline_code, is_goal, purposes};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::errors::{INTERRUPTED, REFUSED, is_lasting};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, sets_aside};
 use crate::ledger::text::{clip, one_line, quote};
-use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
+use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
@@ -45,7 +45,7 @@ impl Builder<'_> {
     /// What blocks the work at the end of the turn that follows, if that is known.
     pub(super) fn blocked(&mut self) {
         let ledger = self.with_turn;
-        let changed_at = ledger.changed_at();
+        let changed_at = ledger.code_changed_at();
         let saved = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
         let saved_at = saved.clone().find(|one| one.text.starts_with(COMMITTED) || one.text.starts_with(PUSHED));
         let saved_at = saved_at.map_or(0, |one| one.position);
@@ -93,6 +93,7 @@ impl Builder<'_> {
                 self.reported_problems();
             }
             self.unsolved();
+            self.unsolved_before();
             self.waiting();
         }
     }
@@ -210,6 +211,41 @@ impl Builder<'_> {
         for one in said.into_iter().rev() {
             let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
             self.pool.add(Section::Blocked, &item, Origin::of(one.position, &one.sources), Rank::Normal);
+        }
+    }
+
+    /// What the answers to the requests before the newest one say that they did not achieve, if no goal of the work
+    /// succeeded since and the model did not come back to it.
+    fn unsolved_before(&mut self) {
+        let ledger = self.with_turn;
+        let asked = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
+        let asked: Vec<u64> = asked.map(|request| request.position).take(REPORTS + 1).collect();
+        let succeeds = |run: &&CommandRecord| !run.is_call && run.outcome == Outcome::Succeeded;
+        let is_goal = |run: &CommandRecord| purposes(&run.command).iter().any(|purpose| is_goal(purpose));
+        let succeeded = ledger.commands.iter().rev().filter(succeeds).find(|run| is_goal(run));
+        let succeeded_at = succeeded.map_or(0, |run| run.position);
+        let of_model = || ledger.statements.iter().rev().filter(|one| one.is_of_model());
+        let given_up = self.given_up();
+        for turn in asked.windows(2) {
+            let [next, own] = [turn[0], turn[1]];
+            let mut said = of_model().filter(|one| (own + 1..next).contains(&one.position)).peekable();
+            let Some(closing) = said.peek().map(|one| one.position).filter(|at| *at > succeeded_at) else { continue };
+            // Blocked has the failure itself.
+            let is_shown = ledger.unresolved_errors().any(|error| (own..next).contains(&error.position));
+            if is_shown || given_up.contains(&closing) || self.is_set_aside(closing) {
+                continue;
+            }
+            let closing = said.take_while(|one| one.position == closing);
+            let open = closing.filter(|one| one.voice != Voice::Announcement && is_unsolved(&one.text));
+            let is_over = |one: &Statement| {
+                of_model()
+                    .take_while(|later| later.position > one.position)
+                    .any(|later| is_about(&later.text, &one.text))
+            };
+            for one in open.filter(|one| !is_over(one)).collect::<Vec<_>>().into_iter().rev() {
+                let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
+                self.pool.add(Section::Blocked, &item, Origin::of(one.position, &one.sources), Rank::Normal);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
-use super::next_steps::{MARK, is_document, with_gaps};
+use super::next_steps::{MARK, is_document, orders, with_gaps};
 use super::requests::{IN_ANSWER, asks, origin};
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
@@ -196,8 +196,8 @@ impl<'a> Builder<'a> {
             let own = undone(&request.text);
             let mut later = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position > request.position);
             later.any(|note| {
-                let undone = note.text.strip_prefix(UNDID_WORK).and_then(|rest| rest.split_once(ASKED_THEN));
-                undone.is_some_and(|(undone, _)| undone.contains(&own))
+                let undone = note.text.strip_prefix(UNDID_WORK).and_then(|rest| rest.split(ASKED_THEN).next());
+                undone.is_some_and(|undone| undone.contains(&own))
             })
         };
         let is_objected = all().any(|note| {
@@ -392,7 +392,8 @@ pub(super) fn asked(request: &str, units: usize) -> String {
     let asking = (0..=last).rev().filter(|at| asks(&all[*at]));
     let is_document = is_document(request);
     let ends = if is_document { [0, 0] } else { [last, 0] };
-    let order = ends.into_iter().chain(asking).chain(0..=last);
+    let ordering = (0..=last).filter(|at| orders(&all[*at]));
+    let order = ends.into_iter().chain(asking).chain(ordering).chain(0..=last);
     let (mut kept, mut left) = (vec![false; all.len()], units);
     for at in order {
         // A mark for omitted text may come before each of them.

@@ -8,14 +8,16 @@ use crate::ledger::actions::shown;
 use crate::ledger::answers::agrees_with_person;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
+use crate::ledger::constraints::{clauses, gives_task};
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_typed};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{
     CAUSE, FILES_LEFT, GO_ON, LISTED_STEPS, NOT_RUN, OFFERED, OLD_PLAN, OPEN_PARTS, SEND_AGAIN, THE_LATEST, TO_RUN,
 };
 use crate::ledger::problems::{pasted_error, reported};
+use crate::ledger::requests::WORK;
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
-use crate::ledger::text::{clip, one_line, quote};
+use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
 use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
@@ -335,6 +337,40 @@ pub(super) fn told_in(request: &str, units: usize) -> String {
         }
     }
     with_gaps(kept.iter().map(String::as_str))
+}
+
+/// A request on one line in at most `units` UTF-16 units, without the sentences that say least: the first and the last
+/// one stay, then those that order something, then those next to the ends.
+pub(in crate::extractive) fn clip_request(request: &str, units: usize) -> String {
+    if utf16_len(request) <= units {
+        return request.to_owned();
+    }
+    let all: Vec<&str> = sentences(request).take(MOST_SENTENCES).map(str::trim).collect();
+    let last = all.len().saturating_sub(1);
+    let between = || 1..last;
+    let order = [0, last].into_iter().chain(between().filter(|at| orders(all[*at])));
+    let order = order.chain(between().flat_map(|at| [at, last - at]));
+    let (mut kept, mut left) = (vec![""; all.len()], units);
+    for at in order.filter(|_| last >= FEWEST_TO_CHOOSE) {
+        let cost = utf16_len(all[at]) + MARK.len();
+        if kept[at].is_empty() && cost <= left {
+            (kept[at], left) = (all[at], left - cost);
+        }
+    }
+    // Of a few long sentences, nothing is left out as a whole.
+    let has_ends = kept.first().zip(kept.last()).is_some_and(|(first, last)| !first.is_empty() && !last.is_empty());
+    if has_ends && left * 2 < units { with_gaps(kept.into_iter()) } else { clip_middle(request, units) }
+}
+
+/// Number of the last sentence of a request that is long enough to leave whole sentences out.
+const FEWEST_TO_CHOOSE: usize = 3;
+/// Number of first words of a clause that may order something: `then also add`.
+const ORDERING_WITHIN: usize = 3;
+
+/// Whether a sentence orders or asks something.
+pub(super) fn orders(sentence: &str) -> bool {
+    let begins = |clause: &str| WORK.is_in(&first_words(clause, ORDERING_WITHIN));
+    gives_task(sentence) || is_question(sentence) || clauses(sentence).any(begins)
 }
 
 /// The kept sentences, with [`MARK`] in place of the others, which are empty.

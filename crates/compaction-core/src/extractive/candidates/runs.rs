@@ -45,7 +45,9 @@ impl Builder<'_> {
             return false;
         }
         let ledger = self.with_turn;
-        let newest = ledger.files.iter().max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
+        // A page of text repairs no check.
+        let code = ledger.files.iter().filter(|file| !ledger.is_page(file));
+        let newest = code.max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
         // What the person postponed is not a step.
         let is_left = |error: &&ErrorRecord| is_lasting(error) && self.is_set_aside(error.position);
         let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().filter(|error| !is_left(error)).collect();

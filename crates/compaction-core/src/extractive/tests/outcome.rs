@@ -201,3 +201,316 @@ fn what_else_not_to_do_ends_with_its_request() {
     let later = [&first[..], &[user("Now write the manual of the list"), says("It is written.", "stop")]].concat();
     assert_eq!(constraints(&later), "");
 }
+
+#[test]
+fn a_failure_that_only_the_output_tells_is_open() {
+    let of = |command: &str, output: &str, is_flagging: bool| {
+        let mut messages = vec![user("Make the parser strict")];
+        if is_flagging {
+            messages.extend([runs("1", "make lint"), returns("1", "unused name", true)]);
+            messages.extend([runs("2", "make lint"), returns("2", "clean", false)]);
+        }
+        messages.extend([runs("3", command), returns("3", output, false)]);
+        section(&messages, Section::Blocked)
+    };
+    for output in [
+        "linking\nBuild failed in 3s",
+        "BUILD FAILED",
+        "Deployment failed: quota exceeded",
+        "Bereitstellung fehlgeschlagen: keine Antwort",
+        "Le déploiement a échoué",
+        "Falló la compilación",
+        "A compilação falhou",
+        "Сборка не удалась",
+        "构建失败",
+        "ビルドに失敗しました",
+        "The command failed with exit code 2",
+        "compiling\nprocess finished with exit code 1",
+    ] {
+        assert!(of("make build", output, false).starts_with("`make build` failed"), "{output}");
+    }
+    for output in ["a.c:3: no type\nEXIT: 1", "a.c:3: no type\nexit=2", "a.c:3: no type\n1"] {
+        let blocked = of("make build; echo EXIT $?", output, true);
+        assert!(blocked.contains("a.c:3: no type"), "{output}: {blocked}");
+    }
+    for output in
+        ["Build succeeded, nothing failed", "Failed: 0", "kein Test ist fehlgeschlagen", "EXIT: 0", "12 files"]
+    {
+        assert_eq!(of("make build; echo EXIT $?", output, true), "", "{output}");
+        assert_eq!(of("make build", output, false), "", "{output}");
+    }
+    assert_eq!(of("make build", "Build failed, retried and done", true), "", "the agent tells failures itself");
+    assert_eq!(of("cat build.log", "Build failed", false), "", "a file may have any words");
+}
+
+#[test]
+fn a_failure_lies_up_to_two_requests_back() {
+    let failed = [runs("1", "npm run lint"), returns("1", "error: unused name", true)];
+    let edit = |id: &str| {
+        let arguments = format!("{{\"path\":\"src/{id}.ts\",\"content\":\"x\"}}");
+        [calls(id, "write", &arguments), returns(id, "ok", false)]
+    };
+    for (request, answer, others) in [
+        ("Fix the list", "The list is fixed, but a check still fails.", ["Now rename the header", "And the footer"]),
+        (
+            "Repariere die Liste",
+            "Die Liste stimmt, aber eine Prüfung schlägt fehl.",
+            ["Benenne den Kopf um", "Und den Fuß der Seite"],
+        ),
+        (
+            "Corrige la liste",
+            "La liste est bonne, mais un contrôle échoue.",
+            ["Renomme l'en-tête", "Et le pied de page"],
+        ),
+        (
+            "Arregla la lista",
+            "La lista está bien, pero una prueba falla.",
+            ["Renombra la cabecera", "Y el pie de página"],
+        ),
+        (
+            "Corrija a lista",
+            "A lista está certa, mas um teste falhou.",
+            ["Renomeie o cabeçalho", "E o rodapé da página"],
+        ),
+        (
+            "Исправь список",
+            "Список верный, но проверка не работает.",
+            ["Переименуй шапку сайта", "И подвал сайта тоже"],
+        ),
+        ("修复列表", "列表好了，但是检查失败。", ["重命名页眉部分", "还有页脚也一样"]),
+        (
+            "一覧を直して",
+            "一覧は直りましたが、検査は失敗です。",
+            ["ヘッダーの名前を変えて", "フッターも変えてください"],
+        ),
+    ] {
+        let tell = |has_run: bool| {
+            let mut messages = vec![user(request)];
+            messages.extend(edit("2"));
+            if has_run {
+                messages.extend(failed.clone());
+            }
+            messages.push(says(answer, "stop"));
+            messages.push(user(others[0]));
+            messages.extend(edit("3"));
+            messages.push(says("OK, renamed.", "stop"));
+            messages.push(user(others[1]));
+            messages.extend(edit("4"));
+            messages
+        };
+        let blocked = section(&tell(true), Section::Blocked);
+        assert!(blocked.contains("`npm run lint` failed"), "{request}: {blocked}");
+        let mut mended = tell(true);
+        mended.extend([runs("5", "npm run lint"), returns("5", "clean", false)]);
+        assert_eq!(section(&mended, Section::Blocked), "", "{request}");
+    }
+    // Only the words of an answer tell it.
+    for (unsolved, about) in [
+        ("The build still fails with `linker cc not found`.", "The linker of the build is there now."),
+        ("Der Build schlägt weiterhin fehl: Linker fehlt.", "Der Linker für den Build fehlt nicht mehr; Build läuft."),
+        ("La compilation échoue toujours: éditeur absent.", "La compilation marche, éditeur installé."),
+        ("La compilación sigue fallando: falta el enlazador.", "La compilación tiene el enlazador."),
+        ("A compilação continua falhando: falta o ligador.", "A compilação tem o ligador."),
+    ] {
+        let mut messages = vec![user("Fix the build"), says(unsolved, "stop"), user("Rename the clock module first")];
+        messages.extend(edit("3"));
+        messages.push(says("OK, renamed.", "stop"));
+        assert_eq!(section(&messages, Section::Blocked), format!("The assistant said: {unsolved}"));
+        messages.push(user("And its users, too, please"));
+        messages.push(says(about, "stop"));
+        assert_eq!(section(&messages, Section::Blocked), "", "{about}");
+    }
+}
+
+#[test]
+fn what_a_person_sees_is_a_problem() {
+    for report in [
+        "The page is blank now",
+        "nothing shows up in the list",
+        "the header overlaps the menu",
+        "the tests are red",
+        "Ich bekomme einen Fehler beim Speichern",
+        "wenn ich klicke, kommt eine Fehlermeldung",
+        "il y a une erreur quand je clique sur enregistrer",
+        "La page reste blanche",
+        "sigue fallando al guardar",
+        "continua a dar erro ao salvar",
+        "при сохранении выдаёт ошибку",
+        "页面是空白的",
+        "画面が真っ白です",
+    ] {
+        let edit = [calls("1", "write", r#"{"path":"src/a.ts","content":"x"}"#), returns("1", "done", false)];
+        let messages = [&[user("Add a form")][..], &edit, &[says("The form is there.", "stop"), user(report)]].concat();
+        assert_eq!(section(&messages, Section::Blocked), format!("The user reports: {report}"));
+    }
+}
+
+#[test]
+fn work_that_a_person_had_undone_is_not_done() {
+    let work = [calls("1", "write", r#"{"path":"src/parser.rs","content":"x"}"#), returns("1", "ok", false)];
+    let back = [runs("2", "git checkout -- src/parser.rs"), returns("2", "", false)];
+    for (request, answer, order, undone, next) in [
+        ("Add a cache to the parser", "The parser has a cache now.", "undo that", "It is undone.", "Now add a linter"),
+        (
+            "Add a cache to the parser",
+            "The parser has a cache now.",
+            "Please revert your changes.",
+            "It is undone.",
+            "Now add a linter",
+        ),
+        (
+            "Gib dem Parser einen Cache",
+            "Der Parser hat einen Cache.",
+            "Mach das rückgängig",
+            "Es ist rückgängig.",
+            "Füge einen Linter hinzu",
+        ),
+        (
+            "Ajoute un cache au parseur",
+            "Le parseur a un cache.",
+            "annule ces changements",
+            "C'est annulé.",
+            "Ajoute un linter",
+        ),
+        (
+            "Añade una caché al analizador",
+            "El analizador tiene caché.",
+            "deshaz los cambios",
+            "Deshecho.",
+            "Añade un linter",
+        ),
+        (
+            "Adicione um cache ao parser",
+            "O parser tem um cache.",
+            "desfaça as alterações",
+            "Desfeito.",
+            "Adicione um linter",
+        ),
+        (
+            "Добавь кэш в парсер",
+            "В парсере есть кэш.",
+            "откати изменения",
+            "Изменения отменены.",
+            "Добавь линтер в проект",
+        ),
+        ("给解析器加上缓存功能", "解析器现在有缓存了。", "撤销这些改动", "已经撤销。", "现在添加一个检查器"),
+        (
+            "パーサーにキャッシュを追加して",
+            "パーサーにキャッシュがあります。",
+            "元に戻してください",
+            "元に戻しました。",
+            "リンターを追加してください",
+        ),
+    ] {
+        for back in [&back[..], &[]] {
+            let first = [&[user(request)][..], &work, &[says(answer, "stop"), user(order)]].concat();
+            let messages = [&first[..], back, &[says(undone, "stop"), user(next)]].concat();
+            let done = section(&messages, Section::Done);
+            assert!(!done.contains(&format!("Done: {request}")), "{order}: {done}");
+            let decisions = section(&messages, Section::Decisions);
+            assert!(
+                decisions.contains(&format!("The user undid what was done for: {request}")),
+                "{order}: {decisions}"
+            );
+        }
+    }
+    for order in
+        ["Revert the colours of the page", "Undo buttons are missing in the editor", "can you undo that later?"]
+    {
+        let messages = [&[user("Add a cache to the parser")][..], &work, &[says("It has one.", "stop"), user(order)]];
+        let decisions = section(&messages.concat(), Section::Decisions);
+        assert!(!decisions.contains("The user undid"), "{order}: {decisions}");
+    }
+}
+
+#[test]
+fn a_later_demand_stands_beside_those_that_it_overrules() {
+    for (earlier, later) in [
+        (
+            "Always run all integration tests after each change.",
+            "From now on only run the integration tests of the parser.",
+        ),
+        ("Schreibe die Kommentare immer auf Englisch und Deutsch.", "Schreibe Kommentare ab jetzt nur auf Deutsch."),
+        (
+            "Écris toujours les commentaires en anglais et en français.",
+            "Désormais, écris les commentaires uniquement en français.",
+        ),
+        (
+            "Escribe siempre los comentarios en inglés y español.",
+            "A partir de ahora escribe los comentarios solo en español.",
+        ),
+        (
+            "Escreva sempre os comentários em inglês e português.",
+            "A partir de agora escreva os comentários apenas em português.",
+        ),
+        ("Всегда пиши комментарии на английском и русском.", "Отныне пиши комментарии только на русском."),
+        ("所有注释都必须用英文和中文来写。", "从现在起注释只用中文来写。"),
+        ("コメントは必ず英語と日本語で書いてください。", "今後コメントは日本語だけで書いてください。"),
+    ] {
+        let messages = [user(earlier), says("OK.", "stop"), user(later), says("OK.", "stop")];
+        let told = section(&messages, Section::Constraints);
+        // One in nearly the same words gives way to it.
+        assert!(told.contains(&format!("(later: \"{later}")) || !told.contains(earlier), "{earlier}: {told}");
+        assert!(told.contains(later), "{later}: {told}");
+    }
+    let other = [
+        user("Always write comments in English."),
+        says("OK.", "stop"),
+        user("Only use tabs for indentation."),
+        says("OK.", "stop"),
+    ];
+    assert!(!section(&other, Section::Constraints).contains("(later: "));
+}
+
+#[test]
+fn pages_and_versions_repair_no_check() {
+    let failed = [runs("1", "pytest"), returns("1", "FAILED tests/t.py::test_a - assert 1\n1 failed, 3 passed", true)];
+    let code = [calls("0", "edit", r#"{"path":"src/p.py","oldText":"a","newText":"b"}"#), returns("0", "ok", false)];
+    let next = |edit: &str| {
+        let edit = [calls("2", "edit", edit), returns("2", "ok", false)];
+        section(&[&[user("Make the parser strict")][..], &code, &failed, &edit].concat(), Section::NextSteps)
+    };
+    for edit in [
+        r###"{"path":"CHANGELOG.md","oldText":"a","newText":"b"}"###,
+        r###"{"path":"docs/parser.rst","oldText":"a","newText":"b"}"###,
+        r###"{"path":"pyproject.toml","oldText":"version = \"1.0.0\"","newText":"version = \"1.1.0\""}"###,
+        r###"{"path":"package.json","oldText":"\"version\": \"1.0.0\"","newText":"\"version\": \"1.1.0\""}"###,
+    ] {
+        let next = next(edit);
+        assert!(next.contains("Fix the failure of `pytest`, then run it again"), "{edit}: {next}");
+    }
+    for edit in [
+        r###"{"path":"src/q.py","oldText":"a","newText":"b"}"###,
+        r###"{"path":"requirements.txt","oldText":"a","newText":"b"}"###,
+        r###"{"path":"pyproject.toml","oldText":"python = \"3.8\"","newText":"python = \"3.9\""}"###,
+    ] {
+        let next = next(edit);
+        assert!(next.contains("Run again: `pytest`"), "{edit}: {next}");
+    }
+}
+
+#[test]
+fn a_request_is_cut_between_the_sentences_that_ask() {
+    let story =
+        "The page was made long before the others and nobody has looked at it since that day in May. ".repeat(9);
+    for (first, orders, last) in [
+        (
+            "The import of the orders is too slow.",
+            ["First read the files in one pass.", "Also add a progress bar to the command."],
+            "Do not change the schema.",
+        ),
+        (
+            "Der Import der Bestellungen ist zu langsam.",
+            ["Prüfe zuerst die Dateien.", "Füge danach eine Anzeige hinzu."],
+            "Ändere das Schema nicht.",
+        ),
+    ] {
+        let request = format!("{first} {story}{} {story}{} {story}{last}", orders[0], orders[1]);
+        let prepared = prepared(&[user(&request)]);
+        let text = text_of(&ExtractiveInput { style: style(500), ..history(&prepared) });
+        let goal = SummaryDocument::parse(&text).body[Section::Goal].join("\n");
+        for told in [first, orders[0], orders[1], last] {
+            assert!(goal.contains(told), "{told}: {goal}");
+        }
+    }
+}
