@@ -663,10 +663,11 @@ fn clipped(section: Section, text: &str, units: usize, clip: impl Fn(&str, usize
     if section == Section::Decisions { clip_clauses(text, units) } else { clip(text, units) }
 }
 
-/// An item that must not be left out in at most `units` UTF-16 units. A request is cut between its sentences.
+/// An item that must not be left out in at most `units` UTF-16 units. Goal has little room, so a request is cut between
+/// its sentences there. The request of a turn may hold lists, which order nothing by themselves.
 fn cut(section: Section, text: &str, units: usize) -> String {
     match section {
-        Section::Goal | Section::OriginalRequest => clip_request(text, units),
+        Section::Goal => clip_request(text, units),
         _ => clip_middle(text, units),
     }
 }
