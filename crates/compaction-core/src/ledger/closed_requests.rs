@@ -184,6 +184,8 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
         match line {
             "" if is_end => break,
             "" => continue,
+            // A fence without a language has no letters, as a ruler has none.
+            _ if FENCES.iter().any(|fence| line.starts_with(fence)) => break,
             _ if is_label(line) && !is_end => continue,
             _ if is_label(line) || is_item(line) => break,
             _ => {}
@@ -210,6 +212,9 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
 
 /// Marks outside of ASCII with which a sentence begins.
 const OPENERS: [char; 8] = ['\u{bf}', '\u{a1}', '\u{ab}', '\u{2018}', '\u{201c}', '\u{201e}', '\u{300c}', '\u{300e}'];
+
+/// What the first line of a block of code begins with.
+const FENCES: [&str; 2] = ["```", "~~~"];
 
 /// Whether a line is a heading: marked as one, bold as a whole, or behind a symbol.
 fn is_label(line: &str) -> bool {
@@ -634,6 +639,18 @@ mod tests {
         }
         assert!(is_claim("I've solved the problem.") && is_claim("导出已修复。"));
         assert!(!is_claim("The problem is in the parser."));
+    }
+
+    #[test]
+    fn an_answer_that_is_code_says_nothing() {
+        for fence in ["```", "```bash", "~~~"] {
+            assert_eq!(
+                opening(&format!("{fence}\nmkdir -p src/app/dashboard && mv src/old/* src/app/dashboard/\n{fence}")),
+                None
+            );
+        }
+        let told = "The pages are in src/app/dashboard now.\n```\nmv src/old/* src/app/dashboard/\n```";
+        assert_eq!(opening(told).as_deref(), Some("The pages are in src/app/dashboard now."));
     }
 
     #[test]

@@ -67,12 +67,35 @@ pub(crate) fn reported(message: &str) -> Option<String> {
         let whole = next.map_or(one_line(sentence), |next| format!("{} {}", one_line(sentence), one_line(next)));
         clip(problem_part(&whole), LONGEST_SENTENCE)
     });
-    let error = pasted_error(message);
+    let mut error = pasted_error(message);
+    if let Some(sentence) = sentence.as_deref() {
+        // The line that explains best may be the sentence itself, up to the fence behind it.
+        let own =
+            |error: &str| error.split(FENCE).next().unwrap_or_default().trim_end_matches(FENCE_OR_COLON).to_owned();
+        error = error.filter(|error| own(error).is_empty() || !sentence.contains(&own(error)));
+        if sentence.ends_with([':', '\u{ff1a}']) {
+            error = error.or_else(|| fenced(message));
+        }
+    }
     match (sentence, error) {
-        (Some(sentence), Some(error)) if sentence.contains(&error) => Some(sentence),
-        (Some(sentence), Some(error)) => Some(format!("{} ({error})", sentence.trim_end_matches([':', ' ']))),
+        (Some(sentence), Some(error)) => Some(format!("{} ({error})", sentence.trim_end_matches(FENCE_OR_COLON))),
         (sentence, error) => sentence.or(error),
     }
+}
+
+/// What stands between a sentence and the block of code behind it.
+const FENCE_OR_COLON: [char; 4] = ['`', ' ', ':', '\u{ff1a}'];
+const FENCE: &str = "```";
+
+/// The first line with letters in the first block of code.
+fn fenced(message: &str) -> Option<String> {
+    let (_, behind) = message.split_once(FENCE)?;
+    let block = behind.split(FENCE).next().unwrap_or(behind);
+    // The language stands right behind the fence, up to the end of the line.
+    let has_language = block.starts_with(|one: char| one.is_ascii_alphanumeric());
+    let content = block.split_once('\n').filter(|_| has_language).map_or(block, |(_, content)| content);
+    let line = content.lines().find(|line| line.contains(char::is_alphabetic))?;
+    Some(clip(&one_line(line), LONGEST_ERROR))
 }
 
 /// Whether [`reported`] would find a problem.
@@ -374,6 +397,18 @@ mod tests {
             reported("now it hangs:\n\nError: timeout of 5000ms exceeded").as_deref(),
             Some("now it hangs: Error: timeout of 5000ms exceeded")
         );
+        for (message, expected) in [
+            (
+                "For the code present, we get this error: \n```\n找不到模块“next-intl/link”。\n```\nHow can I resolve this?",
+                "For the code present, we get this error (找不到模块“next-intl/link”。)",
+            ),
+            (
+                "La compilación falla con este error:\n```text\nfalta el archivo main.c\n```",
+                "La compilación falla con este error (falta el archivo main.c)",
+            ),
+        ] {
+            assert_eq!(reported(message).as_deref(), Some(expected));
+        }
     }
 
     #[test]
