@@ -428,6 +428,12 @@ mod tests {
                 "/review all of it",
             ),
             ("<user_query>\nadd a test\n</user_query>", "add a test"),
+            // What a person says to the voice of Codex.
+            (
+                "<realtime_delegation>\n<input>open a branch first</input>\n<transcript_delta>assistant: Take your time.\n\
+                 user: open a branch first</transcript_delta>\n</realtime_delegation>",
+                "open a branch first",
+            ),
             (
                 "<task-notification>\n<task-id>1</task-id>\n</task-notification>\nRead the output file to retrieve the result: /tmp/1.output",
                 "",
