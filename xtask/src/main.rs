@@ -41,7 +41,8 @@ Usage: cargo xtask <chore>
     --seed N           makes other queries
     --missing          lists what did not come back
     --check            fails where a goal is missed
-  soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
+  soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses; then runs two
+                       tests at full length
   models               asks LiteLLM's proxy and llama.cpp's server, which pip installs; ten minutes the first time
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 

@@ -685,11 +685,18 @@ fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
     fn the_page_lists_the_share_of_each_section() {
-        let page = include_str!("../../../../docs/summaries.md");
+        // A package of this crate alone has no pages.
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        if !docs.is_dir() {
+            return;
+        }
+        let page = std::fs::read_to_string(docs.join("summaries.md")).unwrap();
         for section in Section::ALL.into_iter().filter(|section| SummaryKind::History.has(*section)) {
             let row = format!("| {} | ", section.heading().trim_start_matches(['#', ' ']));
             let listed = page.lines().find_map(|line| line.strip_prefix(&row)?.split_once(" %"));

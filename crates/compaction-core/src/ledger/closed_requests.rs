@@ -12,7 +12,7 @@ use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPO
 use super::problems::{is_conditional, is_word_of_problem, own_words, pasted_error, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
-use super::statements::{Voice, is_code, is_prose, sentences, without_marker};
+use super::statements::{Voice, is_code, is_fence, is_prose, sentences, without_marker};
 use super::terms::TextHashing;
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, lines, normalised, one_line, starts_with_any,
@@ -185,7 +185,7 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
             "" if is_end => break,
             "" => continue,
             // A fence without a language has no letters, as a ruler has none.
-            _ if FENCES.iter().any(|fence| line.starts_with(fence)) => break,
+            _ if is_fence(line) => break,
             _ if is_label(line) && !is_end => continue,
             _ if is_label(line) || is_item(line) => break,
             _ => {}
@@ -213,9 +213,6 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
 /// Marks outside of ASCII with which a sentence begins.
 const OPENERS: [char; 8] = ['\u{bf}', '\u{a1}', '\u{ab}', '\u{2018}', '\u{201c}', '\u{201e}', '\u{300c}', '\u{300e}'];
 
-/// What the first line of a block of code begins with.
-const FENCES: [&str; 2] = ["```", "~~~"];
-
 /// Whether a line is a heading: marked as one, bold as a whole, or behind a symbol.
 fn is_label(line: &str) -> bool {
     let bold = || line.strip_prefix("**")?.strip_suffix("**");
@@ -226,11 +223,11 @@ fn is_label(line: &str) -> bool {
         || !line.contains(char::is_alphanumeric)
 }
 
-/// Whether a line is an item of a list, a row of a table, a quote, the beginning of code, or has a bold label.
+/// Whether a line is an item of a list, a row of a table, a quote, or has a bold label.
 fn is_item(line: &str) -> bool {
     match line.strip_prefix("**") {
         Some(bold) => bold.split_once("**").is_some_and(|(label, rest)| leads(label) || rest.starts_with(COLONS)),
-        None => without_marker(line).len() < line.len() || line.starts_with('|') || line.starts_with("```"),
+        None => without_marker(line).len() < line.len() || line.starts_with('|'),
     }
 }
 
@@ -643,7 +640,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_code_says_nothing() {
-        for fence in ["```", "```bash", "~~~"] {
+        for fence in ["```", "```bash"] {
             assert_eq!(
                 opening(&format!("{fence}\nmkdir -p src/app/dashboard && mv src/old/* src/app/dashboard/\n{fence}")),
                 None

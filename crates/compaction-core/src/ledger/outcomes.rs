@@ -314,17 +314,23 @@ fn is_list(command: &str) -> bool {
 
 /// How commands print an exit code.
 const EXIT_CODES: [&str; 2] = ["$?", "PIPESTATUS"];
+/// Programs that print it.
+const PRINTING: [&str; 2] = ["echo ", "printf "];
 /// Longest line with such a code, in UTF-16 units.
 const LONGEST_CODE: usize = 32;
 
 /// The line that explains a failure whose exit code the command itself prints at the end: `make; echo EXIT $?`.
 fn echoed_failure(command: &str, output: &str) -> Option<String> {
-    if !EXIT_CODES.iter().any(|code| command.contains(code)) {
+    // A code that is only compared is not in the output.
+    let is_printed = |at: usize| {
+        let own = command[..at].rsplit([';', '\n', '&', '|']).next().unwrap_or_default().trim_start();
+        PRINTING.iter().any(|program| own.starts_with(program))
+    };
+    if !EXIT_CODES.iter().flat_map(|code| command.match_indices(code)).any(|(at, _)| is_printed(at)) {
         return None;
     }
     let (before, last) = output.trim_end().rsplit_once('\n').unwrap_or(("", output.trim_end()));
-    let digits = last.rfind(|one: char| !one.is_ascii_digit()).map_or(last, |at| &last[at..]);
-    let code: u32 = digits.trim_start_matches(|one: char| !one.is_ascii_digit()).parse().ok()?;
+    let code: u8 = last.rsplit(|one: char| !one.is_ascii_digit()).next()?.parse().ok()?;
     if code == 0 || utf16_len(last) > LONGEST_CODE {
         return None;
     }
@@ -343,7 +349,8 @@ fn failed_goal(command: &str, output: &str) -> Option<String> {
     if !purposes(command).iter().any(|purpose| is_goal(purpose)) {
         return None;
     }
-    let mut lines = suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines =
+        suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
     let is_none = |words: &str, at: usize, phrase: &str| {
         NEGATIONS.is_in(&words[..at]) || words[at + phrase.len()..].trim_start().starts_with("0 ")
     };
@@ -352,7 +359,7 @@ fn failed_goal(command: &str, output: &str) -> Option<String> {
         let said = || FAILED_TASKS.found_in(&words).any(|(at, phrase)| !is_none(&words, at, phrase));
         utf16_len(line) <= LONGEST_VERDICT && (has_piece(line, FAILED_TASKS.pieces) || said())
     };
-    lines.by_ref().take(LAST_LINES).find(fails).map(one_line)
+    lines.find(fails).map(one_line)
 }
 
 /// Beginnings of last lines in which a program says that it reached no server, in lower case.

@@ -70,9 +70,10 @@ pub(crate) fn reported(message: &str) -> Option<String> {
     let mut error = pasted_error(message);
     if let Some(sentence) = sentence.as_deref() {
         // The line that explains best may be the sentence itself, up to the fence behind it.
-        let own =
-            |error: &str| error.split(FENCE).next().unwrap_or_default().trim_end_matches(FENCE_OR_COLON).to_owned();
-        error = error.filter(|error| own(error).is_empty() || !sentence.contains(&own(error)));
+        error = error.filter(|error| {
+            let before = error.split(FENCE).next().unwrap_or_default().trim_end_matches(FENCE_OR_COLON);
+            before.is_empty() || !sentence.contains(before)
+        });
         if sentence.ends_with([':', '\u{ff1a}']) {
             error = error.or_else(|| fenced(message));
         }

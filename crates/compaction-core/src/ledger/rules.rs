@@ -9,6 +9,7 @@ use super::notes::LATER;
 use super::problems::reported;
 use super::requests::{COMMON, WORK};
 use super::statements::{sentences, without_marker};
+use super::terms::is_unspaced;
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
@@ -261,7 +262,7 @@ fn named(text: &str) -> Vec<String> {
         text.split(|one| !is_letter(one)).filter(|word| word.len() > 1 && word.chars().all(char::is_uppercase));
     let mut all: Vec<String> = capitals.map(str::to_owned).collect();
     all.extend(subjects(text).into_iter().filter(|subject| is_pair(subject)));
-    all.extend(shared_stems(text).into_iter().filter(|stem| stem.chars().all(|one| one < FIRST_UNSPACED)));
+    all.extend(shared_stems(text).into_iter().filter(|stem| !stem.contains(is_unspaced)));
     all.sort_unstable();
     all.dedup();
     all
@@ -269,11 +270,8 @@ fn named(text: &str) -> Vec<String> {
 
 /// Whether it is a pair of characters of a script without spaces.
 fn is_pair(text: &str) -> bool {
-    text.chars().all(|one| one >= FIRST_UNSPACED)
+    text.chars().all(is_unspaced)
 }
-
-/// The first character of scripts without spaces.
-const FIRST_UNSPACED: char = '\u{2E80}';
 
 /// The stems of the long words of a text that name something.
 fn shared_stems(text: &str) -> Vec<String> {

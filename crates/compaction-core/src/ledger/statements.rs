@@ -512,7 +512,7 @@ fn code(text: &str) -> (&str, &str) {
 }
 
 /// Whether a line begins or ends code.
-fn is_fence(line: &str) -> bool {
+pub(super) fn is_fence(line: &str) -> bool {
     trim_start(line).starts_with("```")
 }
 

@@ -240,6 +240,8 @@ fn a_failure_that_only_the_output_tells_is_open() {
         assert_eq!(of("make build", output, false), "", "{output}");
     }
     assert_eq!(of("make build", "Build failed, retried and done", true), "", "the agent tells failures itself");
+    let compared = "make build; if [ $? -eq 0 ]; then echo built 12; fi";
+    assert_eq!(of(compared, "a.c\nbuilt 12", false), "", "a number that is no exit code");
     assert_eq!(of("cat build.log", "Build failed", false), "", "a file may have any words");
 }
 
