@@ -5,7 +5,7 @@
 cargo() {
     if [ "$1" = install ]; then
         shift
-        command cargo install --debug --locked --target-dir 'ROOT/target' "$@"
+        command cargo install --debug --target-dir 'ROOT/target' "$@"
     else
         command cargo "$@" && if [ "$1" = init ] && [ -z "${NEWEST_PACKAGES:-}" ]; then cp 'ROOT/Cargo.lock' .; fi
     fi
