@@ -1,4 +1,4 @@
-//! An agent works for 800 turns in a window of 32k tokens, with rate limits and cuts. What overflows is
+//! An agent works for 400 turns in a window of 32k tokens, with rate limits and cuts. What overflows is
 //! the business of `simulated_hosts.rs`.
 
 use std::io::Write as _;
@@ -12,7 +12,7 @@ fn hundreds_of_turns_stay_below_the_window_and_lose_nothing() -> anyhow::Result<
     let provider = Provider::start(7)?;
     let settings = settings(&provider);
     let mut agent = Agent::new(Sidecar::start(home.path(), &settings)?, 11)?;
-    let turns = std::env::var("TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(800);
+    let turns = std::env::var("TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(400);
     agent.work(turns)?;
     let seen = provider.seen();
     let tally = agent.finish(&seen.marks)?;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 #[test]
 fn no_host_is_stuck_and_none_loops() -> anyhow::Result<()> {
-    let sessions = std::env::var("SESSIONS").ok().and_then(|sessions| sessions.parse().ok()).unwrap_or(12);
+    let sessions = std::env::var("SESSIONS").ok().and_then(|sessions| sessions.parse().ok()).unwrap_or(8);
     let home = tempfile::tempdir()?;
     let mut sidecar = Sidecar::start(home.path(), &json!({ "compactd": { "durability": "none" } }))?;
     let mut random = Random::new(300);

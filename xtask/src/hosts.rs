@@ -33,11 +33,13 @@ struct Host {
     newer_node: bool,
     /// Whether it may leave files in the home directory, as what is installed there does.
     installs_in_home: bool,
+    /// Whether `--quick` leaves it out, because of what it installs or how long it talks.
+    long: bool,
 }
 
 /// A host of which only the page is followed.
 const fn host(name: &'static str, page: &'static str) -> Host {
-    Host { name, page, then: "", tests: "", newer_node: false, installs_in_home: false }
+    Host { name, page, then: "", tests: "", newer_node: false, installs_in_home: false, long: false }
 }
 
 /// The adapter has the type that the SDK wants and takes its model, in its older and its newest version.
@@ -118,18 +120,21 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
     Host {
         then: PI,
         newer_node: true,
+        long: true,
         ..host("pi", "pi/README.md")
     },
     Host {
         then: "node ../compactd/clients/opencode/test/run.mjs node_modules/.bin/opencode \\
     node_modules/compactd-client/dist/src/opencode.js",
         installs_in_home: true,
+        long: true,
         ..host("opencode", "opencode/README.md")
     },
     Host {
         then: "node ../compactd/clients/openclaw/test/run.mjs node_modules/openclaw/openclaw.mjs node_modules/compactd-client",
         newer_node: true,
         installs_in_home: true,
+        long: true,
         ..host("openclaw", "openclaw/README.md")
     },
     // The official SDK of MCP drives the server.
@@ -142,16 +147,18 @@ node ../compactd/clients/claude-code/test/run.mjs",
         ..host("claude-code", "claude-code/README.md")
     },
     Host { then: AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
-    Host { then: AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
-    Host { then: GENERATED, ..host("generators", "generators/README.md") },
+    Host { then: AI_SDK, newer_node: true, long: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
+    Host { then: GENERATED, long: true, ..host("generators", "generators/README.md") },
     Host {
         then: ".venv/bin/python ../compactd/clients/adapters/langchain/whole.py
 .venv/bin/python ../compactd/clients/adapters/langchain/summaries.py",
+        long: true,
         ..host("langchain", "adapters/langchain/README.md")
     },
     Host {
         then: ".venv/bin/python ../compactd/clients/adapters/openai-agents/whole.py
 .venv/bin/python ../compactd/clients/adapters/openai-agents/summaries.py",
+        long: true,
         ..host("openai-agents", "adapters/openai-agents/README.md")
     },
     Host {
@@ -178,7 +185,7 @@ const LONGEST: [&str; 5] = ["openclaw", "pi", "opencode", "first-version", "runn
 /// Hosts that are driven at the same time. Each waits for packages, and for processes of its own that wait for each other.
 const AT_ONCE: usize = 3;
 
-/// Installs and drives all hosts, or those that `options` name: `--only NAME`, `--without NAME` and `--newest`.
+/// Installs and drives all hosts, or those that `options` name: `--only NAME`, `--without NAME`, `--quick` and `--newest`.
 /// Several hosts run at a time. The output of a host appears when the host ends. With `--prepare`, only the tools that
 /// all of them share are installed, for which nothing of the workspace has to be built.
 ///
@@ -257,6 +264,12 @@ fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
         if ["--newest", "--prepare"].contains(option) {
             continue;
         }
+        if *option == "--quick" {
+            let long: Vec<&str> = chosen.iter().filter(|host| host.long).map(|host| host.name).collect();
+            say(&format!("skipped: {}", long.join(", ")));
+            chosen.retain(|host| !host.long);
+            continue;
+        }
         let name = rest.next().with_context(|| format!("{option} needs a name"))?;
         let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
         ensure!(names.contains(name), "there is no host {name}; there are {}", names.join(", "));
@@ -266,7 +279,9 @@ fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
                 say(&format!("skipped: {name}"));
                 chosen.retain(|host| host.name != *name);
             }
-            _ => bail!("unknown option {option}; there are --only NAME, --without NAME, --newest and --prepare"),
+            _ => {
+                bail!("unknown option {option}; there are --only NAME, --without NAME, --quick, --newest and --prepare")
+            }
         }
     }
     chosen.retain(|host| only.is_empty() || only.contains(&host.name));
@@ -393,6 +408,7 @@ mod tests {
         assert_eq!(names(&["--without", "emacs"])?.len(), HOSTS.len() - 1);
         assert_eq!(names(&["--newest", "--only", "emacs"])?, ["emacs"]);
         assert_eq!(names(&["--without", "emacs", "--prepare"])?.len(), HOSTS.len() - 1);
+        assert_eq!(names(&["--quick"])?.len(), HOSTS.iter().filter(|host| !host.long).count());
         for wrong in [&["--only"][..], &["--only", "ed"], &["--except", "rust"]] {
             assert!(names(wrong).is_err(), "{wrong:?}");
         }

@@ -29,7 +29,7 @@ pub fn test() -> anyhow::Result<()> {
     steps.run("modules", modules::check)?;
     steps.run("WebAssembly", check_web_assembly)?;
     let programs = steps.run("the programs with tests", build_tests)?;
-    // Building tests leaves a server at the same path that has the features of their dependencies too, and is not optimised.
+    // Building the tests has built it, too: it takes no time here.
     let server = steps.run("the server", || build_server("dev"))?;
     let counts = steps.run("tests", || run_tests(programs, &server))?;
     steps.run("generated files", || protocol::check(&server))?;

@@ -8,7 +8,7 @@ use compactd_client::protocol::{
 use compactd_client::{ClientError, Server};
 use serde_json::json;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ClientError> {
     let server = Server::start()?;
     server.initialize(&InitializeParams::new(1, ClientInfo::new("my-agent"))).await?;

@@ -323,7 +323,7 @@ async fn speaks_header_framing() {
     assert_eq!(within(server.next_notification()).await.unwrap().parse::<u8>().unwrap(), 1);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn carries_large_messages_and_many_at_once() {
     let server = Arc::new(Server::spawn(script("exec python3 -u -c 'import sys,json\nfor l in sys.stdin:\n r=json.loads(l)\n print(json.dumps({\"jsonrpc\":\"2.0\",\"id\":r[\"id\"],\"result\":r[\"params\"]}))'")).unwrap());
     let calls = (0..40).map(|i| {

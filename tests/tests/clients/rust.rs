@@ -325,7 +325,7 @@ fn without_the_program_it_says_what_to_do() {
 }
 
 /// Programs that cut text by UTF-16 units leave such halves in sessions.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn half_a_surrogate_pair_in_a_session_is_read_as_a_replacement() {
     let fixture = Fixture::start(Options::default()).await;
     let path = fixture.home.path().join("cut.jsonl");
