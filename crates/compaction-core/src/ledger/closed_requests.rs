@@ -562,10 +562,11 @@ pub(crate) fn reopens(message: &str, request: &str, answer: &str) -> bool {
         }
 }
 
-/// Whether a message comes back to what was done for `request`, which `answer` tells: it pastes an error, says the same, or
-/// has two words in common with them.
+/// Whether a message comes back to what was done for `request`, which `answer` tells: it pastes an error, or has two words
+/// in common with them and reports or denies something. Without that, it only asks for more.
 pub(crate) fn comes_back(message: &str, request: &str, answer: &str) -> bool {
-    pasted_error(message).is_some() || is_about(message, &format!("{request}\n{answer}"))
+    let complains = || reports(message) || !denied(message).is_empty();
+    pasted_error(message).is_some() || complains() && is_about(message, &format!("{request}\n{answer}"))
 }
 
 /// Whether a message has two words in common with what was done.

@@ -213,15 +213,12 @@ impl<'a> Collector<'a> {
                     self.statements.take_back(position, &lines);
                 }
                 if let Some(words) = person::words_in_result(&text, asks) {
-                    self.statements.add_person(place, &words, passages(&words));
                     if asks && !is_refusal(&text) {
-                        let answer = format!(
-                            "{ANSWERED}{}",
-                            clip_middle(words.trim_start_matches(['\u{b7}', ' ']), LONGEST_ANSWER)
-                        );
-                        self.notes.add(NoteKind::Decision, &answer, place, false);
+                        self.read_answers(place, &words);
+                    } else {
+                        self.statements.add_person(place, &words, passages(&words));
+                        read_constraints(place, &words, asks, &mut self.notes);
                     }
-                    read_constraints(place, &words, asks, &mut self.notes);
                 }
                 if let Some(words) = person::sent_while_working(&text) {
                     self.read_person(place, &words, false);
@@ -312,6 +309,9 @@ impl<'a> Collector<'a> {
                 self.take_back();
             }
         }
+        if let Some(answers) = person::answers_of_screen(&words) {
+            return self.read_answers(place, answers);
+        }
         if self.dialogue.is_repeated(&words) {
             // The newer answer counts.
             self.asked.reply = None;
@@ -356,8 +356,18 @@ impl<'a> Collector<'a> {
         self.statements.add_quoted(place, &rest);
     }
 
+    /// Reads what a person answered to questions that a tool asked.
+    fn read_answers(&mut self, place: SourcePosition<'a>, answers: &str) {
+        self.statements.add_person(place, answers, passages(answers));
+        let answer = clip_middle(answers.trim_start_matches(['\u{b7}', ' ', '\n']), LONGEST_ANSWER);
+        self.notes.add(NoteKind::Decision, &format!("{ANSWERED}{answer}"), place, false);
+        read_constraints(place, answers, true, &mut self.notes);
+    }
+
     /// Reads words of a person. `is_command` says that they are only a command to the agent.
     fn read_person(&mut self, place: SourcePosition<'a>, words: &str, is_command: bool) {
+        let joined = with_joined_lines(words.into());
+        let words = &*joined;
         if is_substantive(words) {
             // A message that arrives while the model works does not end a turn.
             let since = if self.dialogue.is_waiting { u64::MAX } else { self.asked_at() };

@@ -397,9 +397,26 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
     (!words.is_empty()).then(|| words.to_owned())
 }
 
+/// What Claude Code prints before the answers to questions of its tool. A copy of its screen has no call for them.
+const ANSWERS_OF_SCREEN: &str = "User answered Claude's questions:";
+
+/// The questions and answers in a copy of a screen; `None` for other words of a person.
+pub(super) fn answers_of_screen(words: &str) -> Option<&str> {
+    let answers = words.trim_start().strip_prefix(ANSWERS_OF_SCREEN)?.trim();
+    (!answers.is_empty()).then_some(answers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_on_a_screen_are_no_request() {
+        let answers = answers_of_screen("User answered Claude's questions:\n\u{b7} Which store? \u{2192} SQLite");
+        assert_eq!(answers, Some("\u{b7} Which store? \u{2192} SQLite"));
+        assert_eq!(answers_of_screen("User answered Claude's questions:"), None);
+        assert_eq!(answers_of_screen("Did the user answer Claude's questions?"), None);
+    }
 
     #[test]
     fn words_behind_files_without_an_end_are_kept() {

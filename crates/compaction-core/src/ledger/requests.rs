@@ -9,7 +9,7 @@ use super::bold::without_bold;
 use super::choices::{
     advised, chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole,
 };
-use super::closed_requests::accepts;
+use super::closed_requests::{accepts, leads};
 use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
 use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -547,7 +547,7 @@ impl<'a> Dialogue<'a> {
                     let kind = if choice.is_made { NoteKind::Decision } else { NoteKind::Fact };
                     let is_offer = choice.is_made && is_final && is_advice(sentence, &normalised(sentence));
                     let item = with_subject(&choice.item, sentence, before).filter(|item| !is_offer && is_told(item));
-                    if let Some(item) = item {
+                    if let Some(item) = item.filter(|item| !is_bare_label(item)) {
                         notes.add(kind, &item, place, !choice.has_reason && !names_choice(sentence));
                     }
                 }
@@ -606,6 +606,14 @@ impl<'a> Dialogue<'a> {
         }
         self.requests
     }
+}
+
+/// Most words of a label.
+const LABEL_WORDS: usize = 3;
+
+/// Whether an item is the label of a paragraph, without what it introduces: `**Decision:**`.
+fn is_bare_label(item: &str) -> bool {
+    leads(item.trim_end_matches('*')) && item.split_whitespace().count() <= LABEL_WORDS
 }
 
 #[cfg(test)]

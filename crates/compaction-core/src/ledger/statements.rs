@@ -303,25 +303,23 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
 const SHORTEST_WRAPPED: usize = 40;
 const FEWEST_SPACES: usize = 4;
 
-/// `text` with the lines of a paragraph joined, as a copy of a screen has them: a long line that ends within a sentence,
-/// before one that begins in lower case. Positions in the text stay the same. Code between fences is left as it is.
+/// `text` with the lines of a paragraph joined, as a copy of a screen has them: lines that end where the first word of the
+/// next line had no room, if the text has a [width](wrap_width); and a long line that ends within a sentence, before one
+/// that begins in lower case. Positions in the text stay the same. Code between fences is left as it is.
 pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
+    let width = wrap_width(&text);
     let mut breaks = Vec::new();
     let (mut end, mut is_code, mut before) = (0, false, "");
     for whole in text.split_inclusive('\n') {
         let line = whole.trim();
         let is_wrapped = !is_code
-            && before.len() >= SHORTEST_WRAPPED
-            && memchr::memchr_iter(b' ', before.as_bytes()).nth(FEWEST_SPACES - 1).is_some()
-            && before.ends_with(|last: char| last.is_alphanumeric() || matches!(last, ',' | '/' | '-' | ')' | '`'))
-            && !before.starts_with(['#', '|'])
-            && line.starts_with(char::is_lowercase)
-            && without_marker(line).len() == line.len();
+            && (width.is_some_and(|width| continues(before, whole) && fills(before, whole, width))
+                || is_long_before_lower_case(before.trim(), line));
         if is_wrapped {
             breaks.push(end - 1);
         }
         is_code ^= is_fence(line);
-        (end, before) = (end + whole.len(), line);
+        (end, before) = (end + whole.len(), whole);
     }
     if breaks.is_empty() {
         return text;
@@ -333,6 +331,90 @@ pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
         from = at + 1;
     }
     Cow::Owned(joined + &text[from..])
+}
+
+/// Whether a long line ends within a sentence, before one that begins in lower case.
+fn is_long_before_lower_case(before: &str, line: &str) -> bool {
+    before.len() >= SHORTEST_WRAPPED
+        && memchr::memchr_iter(b' ', before.as_bytes()).nth(FEWEST_SPACES - 1).is_some()
+        && before.ends_with(|last: char| last.is_alphanumeric() || matches!(last, ',' | '/' | '-' | ')' | '`'))
+        && !before.starts_with(['#', '|'])
+        && line.starts_with(char::is_lowercase)
+        && without_marker(line).len() == line.len()
+}
+
+/// Columns that a text may have been wrapped at. A terminal may be wider, but then most paragraphs take one line.
+const WIDTHS: std::ops::RangeInclusive<usize> = 50..=140;
+/// Fewest lines of a text that was wrapped that have no room for the next word, and their percentage among lines that
+/// another one continues.
+const FEWEST_FULL: usize = 2;
+const FULL: usize = 75;
+/// Marks at the end of a sentence.
+const ENDS: [char; 7] = ['.', '!', '?', ':', '\u{3002}', '\u{ff01}', '\u{ff1f}'];
+
+/// The columns that the lines of `text` were wrapped at: the longest of them, if most lines that another line may continue
+/// have no room for its first word. `None` if a line is longer than any terminal is wide.
+fn wrap_width(text: &str) -> Option<usize> {
+    let mut lines = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        if is_fence(line.trim()) {
+            is_code = !is_code;
+        } else if !is_code {
+            // Four bytes are at least one column.
+            if line.len() > WIDTHS.end() * 4 {
+                return None;
+            }
+            lines.push(line);
+        }
+    }
+    let width = lines.iter().map(|line| columns(line.trim_end())).max().filter(|width| WIDTHS.contains(width))?;
+    let pairs = || lines.windows(2).map(|pair| (pair[0], pair[1])).filter(|(line, next)| continues(line, next));
+    let full = || pairs().filter(|(line, next)| fills(line, next, width));
+    // Lines of a list without marks end where their sentences do.
+    let ends = full().filter(|(line, _)| line.trim_end().ends_with(ENDS)).count();
+    let count = full().count();
+    (count >= FEWEST_FULL && ends * 2 <= count && count * 100 >= pairs().count() * FULL).then_some(width)
+}
+
+/// Whether `next` may continue the paragraph or the list item of `line`.
+fn continues(line: &str, next: &str) -> bool {
+    let (line, next) = (line.trim(), next.trim());
+    let is_text = |line: &str| {
+        line.starts_with(|first: char| first.is_alphanumeric() || "('\"`_/.~@$".contains(first) || !first.is_ascii())
+    };
+    let is_drawn =
+        |line: &str| line.starts_with(|first: char| first == '|' || ('\u{2500}'..='\u{259f}').contains(&first));
+    !line.is_empty()
+        && !line.starts_with('#')
+        && !is_drawn(line)
+        && is_text(next)
+        && !is_drawn(next)
+        && without_marker(next).len() == next.len()
+}
+
+/// Whether a line of a text that is `width` columns wide has no room for the first word of the `next` line.
+fn fills(line: &str, next: &str, width: usize) -> bool {
+    let next = next.trim();
+    let first = next.chars().next().map_or(0, columns_of);
+    // Scripts without spaces are wrapped after any character.
+    let word = if first > 1 { first } else { 1 + columns(next.split(char::is_whitespace).next().unwrap_or_default()) };
+    columns(line.trim_end()) + word > width
+}
+
+/// Columns of a terminal that `text` takes.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().map(columns_of).sum() }
+}
+
+/// Columns of a terminal that a character takes: two for those of scripts without spaces, Hangul and pictures.
+fn columns_of(one: char) -> usize {
+    match one {
+        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' => 2,
+        '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1faff}' => 2,
+        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        _ => 1,
+    }
 }
 
 /// A part of a text.
@@ -620,6 +702,32 @@ mod tests {
             "The registry has several projects, and the one that is\nShop is meant",
             "```\nthe registry has several projects and the one that is\nmeant here\n```",
             "| the registry | has several projects | and the one that is\nmeant here |",
+        ] {
+            assert_eq!(joined(left), left);
+        }
+    }
+
+    #[test]
+    fn lines_without_room_for_the_next_word_are_joined() {
+        let joined = |text: &str| with_joined_lines(text.into()).into_owned();
+        let wrapped = [
+            "Please connect the API to the client. We don't need authentication, since\nthis is a proof of concept. What I want \
+             is a dummy page a user can open. Once\nThe event is created, the list shows it.\n\nThanks",
+            "- The first item of the list is long, and it goes on in the next line of\n  GitHub's own page.\n- The second \
+             one is as long as the first one, and it goes on, too, for\n  Example in this line.",
+            "今日はとても長い文を書いて、画面の端で折り返している\nことを確かめ、次の行も同じ幅で折り返すのです。そして\nもう一行。",
+        ];
+        for text in wrapped {
+            let expected: Vec<String> = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
+            let expected = expected.join("\n\n").replace(" - The second", "\n- The second");
+            assert_eq!(joined(text), expected);
+        }
+        for left in [
+            "Add a page for the orders\nAdd a page for the customers and their addresses, too\nRemove the old page",
+            "2026-01-01 10:00:00 INFO started the worker of the queue number one\n2026-01-01 10:00:01 INFO stopped\n\
+             2026-01-01 10:00:02 WARN the queue is empty and nothing is left",
+            "One line of a paragraph that is far too long to have been wrapped by any terminal, since it goes on and on and \
+             on until it has more columns than that\nAnother line",
         ] {
             assert_eq!(joined(left), left);
         }

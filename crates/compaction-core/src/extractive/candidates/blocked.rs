@@ -49,6 +49,7 @@ impl Builder<'_> {
         let saved = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
         let saved_at = saved.clone().find(|one| one.text.starts_with(COMMITTED) || one.text.starts_with(PUSHED));
         let saved_at = saved_at.map_or(0, |one| one.position);
+        let settled_at = saved_at.max(self.goal_reached_at());
         let given_up = self.given_up();
         let is_given_up = |error: &ErrorRecord| given_up.contains(&error.position) && !is_lasting(error);
         for error in ledger.unresolved_errors().filter(|error| !is_given_up(error)) {
@@ -58,8 +59,8 @@ impl Builder<'_> {
                 self.pool.add(Section::InProgress, &item, Origin::at(error.position), Rank::Focus);
                 continue;
             }
-            // A commit after a failed inspection shows that the work did not depend on it.
-            if error.position < saved_at && error.subject.as_deref().is_some_and(has_inline_code) {
+            // A commit or tests that pass after a failed inspection show that the work did not depend on it.
+            if error.position < settled_at && error.subject.as_deref().is_some_and(has_inline_code) {
                 continue;
             }
             let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
@@ -214,16 +215,21 @@ impl Builder<'_> {
         }
     }
 
+    /// Position of the newest test, build or similar goal of the work that succeeded; 0 if there is none.
+    fn goal_reached_at(&self) -> u64 {
+        let succeeds = |run: &&CommandRecord| !run.is_call && run.outcome == Outcome::Succeeded;
+        let is_goal = |run: &CommandRecord| purposes(&run.command).iter().any(|purpose| is_goal(purpose));
+        let newest = self.with_turn.commands.iter().rev().filter(succeeds).find(|run| is_goal(run));
+        newest.map_or(0, |run| run.position)
+    }
+
     /// What the answers to the requests before the newest one say that they did not achieve, if no goal of the work
     /// succeeded since and the model did not come back to it.
     fn unsolved_before(&mut self) {
         let ledger = self.with_turn;
         let asked = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
         let asked: Vec<u64> = asked.map(|request| request.position).take(REPORTS + 1).collect();
-        let succeeds = |run: &&CommandRecord| !run.is_call && run.outcome == Outcome::Succeeded;
-        let is_goal = |run: &CommandRecord| purposes(&run.command).iter().any(|purpose| is_goal(purpose));
-        let succeeded = ledger.commands.iter().rev().filter(succeeds).find(|run| is_goal(run));
-        let succeeded_at = succeeded.map_or(0, |run| run.position);
+        let succeeded_at = self.goal_reached_at();
         let of_model = || ledger.statements.iter().rev().filter(|one| one.is_of_model());
         let given_up = self.given_up();
         for turn in asked.windows(2) {
