@@ -194,7 +194,7 @@ fn is_quoted_name(name: &str) -> bool {
 }
 
 /// Whether a name is of no use for continuing the work: a length in a style sheet, a colour of one digit, a number or a
-/// capitalised word that neither a person nor an error used, or the name of a generated file with a hash in it.
+/// capitalised word that neither a person nor an error used, or the name of a generated file with a hash or a time in it.
 pub(crate) fn is_noise(name: &NameRecord) -> bool {
     let text = name.name.as_str();
     let bytes = text.as_bytes();
@@ -214,7 +214,11 @@ const UNITS: &[&str] = listed!(PROGRAMS, "names: units");
 /// Fewest characters of a hash in the name of a file.
 const SHORTEST_HASH: usize = 8;
 
-/// Whether the name of a file contains a hash: `main.1608a09b.js`, `chunk-5F3A9C21.css`.
+/// Digits of a time in milliseconds since 1970, from 2001 to 2033.
+const DIGITS_OF_TIME: usize = 13;
+
+/// Whether the name of a file contains a hash or a time: `main.1608a09b.js`, `chunk-5F3A9C21.css`,
+/// `screenshot-1788095503961-0.jpg`.
 fn is_generated(name: &str) -> bool {
     let file = base_name(name);
     let is_hash = |part: &str| {
@@ -224,9 +228,12 @@ fn is_generated(name: &str) -> bool {
             && has(u8::is_ascii_digit)
             && has(u8::is_ascii_alphabetic)
     };
+    let is_time = |part: &str| {
+        part.len() == DIGITS_OF_TIME && part.starts_with('1') && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
     // The parts before the ending. A name that is only a hash is that of a commit.
     let parts = || file.split(['.', '-', '_']);
-    file.contains('.') && parts().count() >= 3 && parts().any(is_hash)
+    file.contains('.') && parts().count() >= 3 && parts().any(|part| is_hash(part) || is_time(part))
 }
 
 /// The kind of a name.
@@ -597,11 +604,22 @@ mod tests {
             "main.1608a09b.js",
             "assets/KaTeX_Main-Regular.1608a09b.woff",
             "IMG-4F7739DC537C.jpeg",
+            "/tmp/shots/screenshot-1788095503961-0.jpg",
         ] {
             assert!(is_noise(&record(name, Places::ANSWER)), "{name}");
         }
-        for name in ["b5bd68", "1a2b3c4", "useState", "E0308", "v1.2.3", "load_rows", "README.md", "a-b.test.ts", "4k"]
-        {
+        for name in [
+            "b5bd68",
+            "1a2b3c4",
+            "useState",
+            "E0308",
+            "v1.2.3",
+            "load_rows",
+            "README.md",
+            "a-b.test.ts",
+            "4k",
+            "20260101120000_add_users.up.sql",
+        ] {
             assert!(!is_noise(&record(name, Places::ANSWER)), "{name}");
         }
         for name in ["5433", "ENOENT", "PATCH"] {

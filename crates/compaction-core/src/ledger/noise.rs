@@ -100,14 +100,15 @@ fn asks(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}'])
 }
 
-/// Whether a message is only the mark of a picture: `[image]`, `[Image #3]`.
+/// Whether a message has only marks of pictures: `[image]`, `[Image #3] [Image #4]`.
 fn is_picture(text: &str) -> bool {
-    let mark =
-        text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|mark| mark.len() <= LONGEST_PICTURE);
-    let bare = mark.map(|mark| mark.trim_end_matches(|one: char| one.is_ascii_digit() || matches!(one, '#' | ' ')));
-    bare.is_some_and(|bare| {
-        ["image", "img", "picture", "screenshot"].iter().any(|word| bare.eq_ignore_ascii_case(word))
-    })
+    let is_mark = |mark: &str| {
+        let bare = mark.trim_end_matches(|one: char| one.is_ascii_digit() || matches!(one, '#' | ' '));
+        mark.len() <= LONGEST_PICTURE
+            && ["image", "img", "picture", "screenshot"].iter().any(|word| bare.eq_ignore_ascii_case(word))
+    };
+    let marks = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    marks.is_some_and(|marks| marks.split("] [").all(is_mark))
 }
 
 /// Whether a message only says that something is good.
@@ -203,6 +204,7 @@ mod tests {
             "/drop a.py",
             "[image]",
             "[Image #2]",
+            "[Image 1] [Image 2] [Image 3]",
             "looks really nice!",
             "I love it",
             "sieht gut aus, danke",
