@@ -382,9 +382,10 @@ pub fn build_tables() {
     constraints::build_tables();
 }
 
-/// The words of a person in a user message, without what a harness added; empty if it wrote all of it.
+/// The words of a person in a user message, without what a harness added, and with wrapped lines joined; empty if the harness
+/// wrote all of it.
 pub(crate) fn person_words(text: &str) -> String {
-    person::words(text).into_owned()
+    statements::with_joined_lines(person::words(text)).into_owned()
 }
 
 /// Endings of pages of text.

@@ -89,6 +89,10 @@ const DENIED_WITHIN: usize = 2;
 static INSTRUCTING: WordList = word_list!("closed requests: instructing");
 /// Most words of such a beginning.
 const INSTRUCTING_WORDS: usize = 4;
+/// Messages of one answer, less the first, from which on they tell of work whose calls the transcript does not have. The last
+/// of them says what came of it.
+const MANY_MESSAGES: u64 = 3;
+
 /// The request that the conversation is about, with the complete answers that came since.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Asked {
@@ -122,9 +126,12 @@ impl Asked {
             return;
         }
         match self.answers.last_mut() {
-            Some((_, last)) if last_call < *last => {
+            Some((first, last)) if last_call < *last => {
                 *last = position;
-                self.reply = self.reply.take().or(reply);
+                let claims = |reply: &Option<String>| reply.as_deref().is_some_and(is_claim);
+                let is_newer = position - *first >= MANY_MESSAGES || claims(&reply) && !claims(&self.reply);
+                let earlier = self.reply.take();
+                self.reply = if is_newer { reply.or(earlier) } else { earlier.or(reply) };
             }
             _ => {
                 self.answers.push((position, position));

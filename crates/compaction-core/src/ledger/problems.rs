@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::closed_requests::PERSISTING;
 use super::constraints::{FORBIDDING, clauses, is_constraint};
 use super::cues::is_typed;
 use super::errors::{error_line, is_cause, lines_with_causes};
@@ -123,8 +124,9 @@ fn problem_part(sentence: &str) -> &str {
 pub(super) fn is_problem(sentence: &str) -> bool {
     // Most clauses report no problem, and looking for a constraint is slower.
     let is_said = |clause: &str| is_problem_of(clause) && !is_constraint(clause.trim());
-    is_prose(sentence)
-        && (sentence.split([',', ';', '\u{ff0c}', '\u{3001}']).any(is_said) || points_at_failure(sentence))
+    persists(sentence)
+        || is_prose(sentence)
+            && (sentence.split([',', ';', '\u{ff0c}', '\u{3001}']).any(is_said) || points_at_failure(sentence))
 }
 
 /// Whether the first words of a sentence refer to something that failed: `That broke everything`. Elsewhere, such words
@@ -148,6 +150,17 @@ fn is_problem_of(sentence: &str) -> bool {
     }
     let first = words.split_whitespace().next().unwrap_or_default();
     !ORDERS.has(first) && says(&words, &PROBLEMS) || is_not_so(&words)
+}
+
+/// Longest sentence that only says which status of a server is still there, in UTF-16 units.
+const LONGEST_STATUS: usize = 60;
+
+/// Whether a short sentence says that a server still answers with an error: `still a 404`.
+fn persists(sentence: &str) -> bool {
+    let is_digit = |one: &u8| one.is_ascii_digit();
+    let is_status = |part: &[u8]| part.len() == 3 && matches!(part[0], b'4' | b'5') && part.iter().all(is_digit);
+    let mut numbers = sentence.as_bytes().split(|one| !is_digit(one) && *one != b'.');
+    utf16_len(sentence) <= LONGEST_STATUS && numbers.any(is_status) && PERSISTING.is_said(sentence)
 }
 
 /// Whether `normalised` text says at its beginning that something is not as it should be: `they are not grouped`.
@@ -345,6 +358,10 @@ mod tests {
             "trang vẫn không hiện danh sách",
             "liste hâlâ çalışmıyor",
             "订单和用户页面现在全404了",
+            "还是404呢",
+            "immer noch 500",
+            "it is still a 404 for me",
+            "всё ещё 502",
             "로그인이 작동하지 않아요",
         ] {
             assert_eq!(reported(message).as_deref(), Some(message));

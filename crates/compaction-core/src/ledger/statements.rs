@@ -600,7 +600,8 @@ pub(super) fn is_fence(line: &str) -> bool {
 
 /// A line without the marks of headings, quotes and lists at its beginning.
 pub(crate) fn without_marker(line: &str) -> &str {
-    let line = trim(line);
+    // The bar is how a terminal shows the mark of a quote.
+    let line = trim_start(trim(line).trim_start_matches('\u{258e}'));
     let marks = line.bytes().take_while(|byte| matches!(byte, b'#' | b'>' | b'*' | b'-' | b'+' | b' ')).count();
     // A glob or the name of an argument may begin with the last of these marks.
     let is_name = |rest: &str| rest.starts_with(|one: char| one.is_ascii_lowercase() || matches!(one, '/' | '_'));
