@@ -259,6 +259,34 @@ fn many_commits_are_few_lines() {
 }
 
 #[test]
+fn the_outcome_of_a_request_is_told_by_the_last_words() {
+    let next = user("Now draw the legend below the bars");
+    let done = |messages: &[Arc<Message>]| {
+        let all = [messages, std::slice::from_ref(&next)].concat();
+        SummaryDocument::parse(&text_of(&history(&prepared(&all)))).body[Section::Done].clone()
+    };
+    // A transcript may end a message before a call that belongs to it.
+    let working = [
+        user("Check that all pages of the shop load"),
+        says("The first half of the pages loads without an error.", "stop"),
+        says("The page of the orders is slow and needs another look.", "toolUse"),
+        runs("1", "curl shop/orders"),
+        returns("1", "200", false),
+    ];
+    assert_eq!(done(&working), [""; 0]);
+    // One without calls has all the work as messages of one answer.
+    let told = [
+        user("Check that all pages of the shop load"),
+        says("The first half of the pages loads without an error.", "stop"),
+        says("The page of the orders is slow and needs another look.", "stop"),
+        says("The index of the orders was missing.", "stop"),
+        says("Every page of the shop loads within a second now.", "stop"),
+    ];
+    let said = "Answered: Check that all pages of the shop load -> Every page of the shop loads within a second now.";
+    assert_eq!(done(&told), [said]);
+}
+
+#[test]
 fn what_a_person_reports_as_broken_is_no_longer_done() {
     let first = aider_turn(
         "Add a tooltip to the chart",
