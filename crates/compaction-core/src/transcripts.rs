@@ -21,6 +21,7 @@ mod shared;
 mod specstory;
 #[cfg(test)]
 mod tests;
+mod thoughts;
 mod tree;
 mod windsurf;
 

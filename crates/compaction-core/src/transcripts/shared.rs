@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use super::screen::{self, Marks, Place};
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
-use super::{Agent, amp, cline, copilot, windsurf};
+use super::{Agent, amp, cline, copilot, thoughts, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -367,11 +367,10 @@ impl Shared {
         self.answered.insert(id.to_owned());
     }
 
-    /// The parts of an answer of opencode. A blank line comes before each. Nothing marks where a thought ends and a
-    /// text begins. The end of a message counts as text because it contains the answer to the person.
+    /// The parts of an answer of opencode. A blank line comes before each.
     fn parts(&mut self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        let (mut start, mut at, mut mark) = (0, 0, 0);
+        let (mut start, mut at) = (0, 0);
         let (mut is_thought, mut is_blank) = (false, true);
         while at < text.len() {
             let line = line_at(text, at);
@@ -385,7 +384,7 @@ impl Shared {
             let early = || line_at(text, next).strip_prefix(EARLY_TOOL).filter(|_| bare == FENCE).map(str::trim);
             let now = bare.strip_prefix(TOOL).and_then(|name| name.strip_suffix("**"));
             if let Some(name) = now.or_else(early) {
-                add_said(&mut pieces, &text[start..at], is_thought);
+                thoughts::add_below(&mut pieces, &text[start..at], is_thought);
                 let is_early = now.is_none();
                 let from = if is_early { next + line_at(text, next).len() } else { next };
                 at = self.tool(text, from, name, is_early, &mut pieces);
@@ -393,14 +392,14 @@ impl Shared {
                 continue;
             }
             if bare == THINKING {
-                add_said(&mut pieces, &text[start..at], is_thought);
+                thoughts::add_below(&mut pieces, &text[start..at], is_thought);
                 // An empty thought is two blank lines.
                 let is_empty = text[next..].starts_with("\n\n");
-                (start, is_thought, mark) = (next, !is_empty, at);
+                (start, is_thought) = (next, !is_empty);
             }
             at = next;
         }
-        add_said(&mut pieces, &text[if is_thought { mark } else { start }..], false);
+        thoughts::add_below(&mut pieces, &text[start..], is_thought);
         pieces
     }
 

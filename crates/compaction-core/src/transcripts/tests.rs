@@ -230,6 +230,7 @@ fn an_import_may_end_inside_a_call() {
         "cursor-specstory-agents",
         "cursor-specstory-parts",
         "opencode-shared",
+        "opencode-thoughts",
         "gemini",
         "cline",
         "cline-environment",
