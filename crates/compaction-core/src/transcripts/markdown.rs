@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
 use super::records::Record;
 use super::shared::{self, ExportForm, Shared, What};
-use super::specstory::{Piece, SpecStory, WITH_PARTS};
+use super::specstory::{Fence, Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
 use super::{Agent, Reader, Source, amp};
 use crate::entry::epoch_milliseconds;
@@ -134,6 +134,8 @@ struct Before {
     kind: Kind,
     is_blank: bool,
     is_in_output: bool,
+    is_formatted: Option<bool>,
+    fence: Fence,
 }
 
 #[derive(Debug)]
@@ -155,6 +157,11 @@ pub(super) struct Markdown {
     output: Option<Output>,
     /// Whether aider's lines end with two spaces. Editors may remove them.
     has_ends: bool,
+    /// Whether a formatter or an editor has removed these spaces in this chat of aider, at least at the ends of
+    /// paragraphs. The first line of the person shows it.
+    is_formatted: Option<bool>,
+    /// The fence that is open in the model's words.
+    fence: Fence,
     /// The person's last answer to a question, until the next message begins. Later versions of aider write it twice.
     answer: Option<String>,
     is_named: bool,
@@ -204,6 +211,8 @@ impl Markdown {
             is_blank,
             output,
             has_ends,
+            is_formatted: None,
+            fence: Fence::default(),
             answer,
             is_named,
             has_spoken,
@@ -219,29 +228,39 @@ impl Markdown {
     }
 
     /// aider marks user lines with `####`, and the first line of its outputs with `>`. Two spaces end an output and a
-    /// user line. All other lines are the model's, and a blank line precedes its text.
+    /// user line. All other lines are the model's, and a blank line precedes its text. In a formatted chat, each marked
+    /// line is an output.
     fn aider_line(&mut self, line: &str, tree: &mut Tree) {
         let started = line.strip_prefix(AIDER);
+        let is_ended = line.starts_with(['>', '#']) && line.ends_with("  ");
+        // The spaces at the end show that the person said it, even if the model did not end a fence.
+        let is_asked = line.starts_with("####") && (is_ended || !self.fence.is_open());
+        if is_asked && self.is_blank && self.is_formatted.is_none() {
+            self.settle(self.unended(), tree);
+            self.is_formatted = Some(!is_ended);
+        }
+        let has_ends = self.has_ends();
         // Editors also remove the space after a mark.
-        let is_blank_output = line == ">" && !self.has_ends && self.kind == Kind::Other;
-        let is_output = line.starts_with("> ") || is_blank_output;
-        let is_marked = is_output || line.starts_with("####");
-        let is_ended = is_marked && line.ends_with("  ");
+        let is_blank_output = line == ">" && !has_ends && self.kind == Kind::Other;
+        let is_output = (line.starts_with("> ") || is_blank_output) && (has_ends || is_ended || !self.fence.is_open());
+        let is_ended = is_ended && (is_output || is_asked);
         self.has_ends |= is_ended;
+        let has_ends = self.has_ends();
         if started.is_some() || (is_ended && self.is_blank) {
             // aider writes an output together with its end, so lines that reach the next output without an end are not
             // an output.
-            self.settle(Kind::Assistant, tree);
+            self.settle(self.unended(), tree);
         }
         if let Some(output) = &mut self.output {
             output.text.push_str(line);
             output.text.push('\n');
             return;
         }
-        let is_inside = self.has_ends && !self.is_blank;
+        let is_inside = has_ends && !self.is_blank;
         let (kind, text) = if let Some(time) = started {
             self.end_message(tree);
             self.end_outputs(tree);
+            self.is_formatted = None;
             // A chat does not see the chats before it.
             tree.go_to(Group::ROOT);
             tree.begin_group();
@@ -252,9 +271,9 @@ impl Markdown {
         } else if is_inside && self.kind == Kind::Other && !is_output && !is_ended {
             // A line inside the output ended with two spaces.
             (Kind::Other, line)
-        } else if let Some(text) = line.strip_prefix("####") {
+        } else if let Some(text) = line.strip_prefix("####").filter(|_| is_asked) {
             (Kind::User, text.strip_prefix(' ').unwrap_or(text).trim_end())
-        } else if is_output && (is_ended || !self.has_ends) {
+        } else if is_output && (is_ended || !has_ends) {
             (Kind::Other, line)
         } else if is_output && !(is_inside && self.kind == Kind::Assistant) {
             self.output = Some(Output { text: format!("{line}\n"), ..Output::default() });
@@ -268,12 +287,28 @@ impl Markdown {
             self.end_message(tree);
         }
         self.kind = kind;
+        match kind {
+            Kind::Assistant => self.fence.read(line),
+            Kind::User | Kind::Other => self.fence = Fence::default(),
+        }
         self.push(text);
+    }
+
+    /// Whether two spaces end the outputs of this chat.
+    fn has_ends(&self) -> bool {
+        self.has_ends && self.is_formatted != Some(true)
+    }
+
+    /// The author of an output without an end. The model says nothing before the person's first line.
+    fn unended(&self) -> Kind {
+        let is_first = self.is_formatted.is_none() && self.kind == Kind::Other;
+        if is_first { Kind::Other } else { Kind::Assistant }
     }
 
     /// Ends the output at its last line, and adds what the person answered there.
     fn end_output(&mut self, line: &str, tree: &mut Tree) {
-        if !ends_output(line) {
+        let is_whole = self.is_formatted == Some(true) && line.starts_with("> ");
+        if !is_whole && !ends_output(line) {
             return;
         }
         self.settle(Kind::Other, tree);
@@ -342,6 +377,7 @@ impl Markdown {
         self.shared.go_back();
         self.last.clone_from(&self.before.last);
         self.is_blank = self.before.is_blank;
+        (self.is_formatted, self.fence) = (self.before.is_formatted, self.before.fence.clone());
         if self.before.is_in_output {
             self.kind = Kind::Other;
             self.output.get_or_insert(Output { is_continued: true, ..Output::default() });
@@ -492,7 +528,7 @@ impl Markdown {
     /// Adds the calls and errors in outputs of aider.
     fn add_output(&mut self, text: &str, tree: &mut Tree) {
         if self.dialect == Dialect::Aider {
-            let events = self.outputs.read(text, self.has_ends);
+            let events = self.outputs.read(text, self.has_ends());
             self.add_events(events, tree);
         }
     }
@@ -634,7 +670,8 @@ impl Reader for Markdown {
             self.go_back();
         } else {
             let (last, is_in_output) = (self.last.clone(), self.output.is_some());
-            self.before = Before { last, kind: self.kind, is_blank: self.is_blank, is_in_output };
+            let (is_formatted, fence) = (self.is_formatted, self.fence.clone());
+            self.before = Before { last, kind: self.kind, is_blank: self.is_blank, is_in_output, is_formatted, fence };
         }
         if !self.has_spoken {
             self.story.has_parts |= line.trim_end() == WITH_PARTS;
@@ -682,7 +719,7 @@ impl Reader for Markdown {
         // An output ends with a line of text, the model's words with a blank line.
         let is_output = !self.is_blank || self.output.as_ref().is_some_and(|output| output.is_continued);
         let is_open = self.output.is_some() && is_output;
-        self.settle(if is_output { Kind::Other } else { Kind::Assistant }, tree);
+        self.settle(if is_output { Kind::Other } else { self.unended() }, tree);
         let is_cut = self.is_cut || !self.text.trim().is_empty();
         self.end_message(tree);
         self.is_cut = is_cut;

@@ -143,7 +143,7 @@ fn words_of(entries: &[Imported]) -> Vec<(String, String)> {
 /// them once. The same applies if the last line is cut anywhere. Its messages have the same words.
 #[test]
 fn a_growing_transcript_is_continued() {
-    let names = ["claude-code", "codex", "aider", "aider-outputs", "cursor-agent"];
+    let names = ["claude-code", "codex", "aider", "aider-formatted", "aider-outputs", "cursor-agent"];
     for name in names.into_iter().chain(["cursor-specstory", "cursor-specstory-early"]) {
         let bytes = bytes_of(name);
         let source = source_of(name, &bytes);
@@ -429,7 +429,9 @@ fn a_line_that_is_completed_alone_is_an_update() {
 /// A text for people may be read while its last line is being written. The rest has the author of the whole line.
 #[test]
 fn a_text_that_was_torn_anywhere_is_continued() {
-    for name in ["aider", "aider-outputs", "cursor", "cursor-specstory", "cursor-specstory-early", "gemini"] {
+    for name in
+        ["aider", "aider-formatted", "aider-outputs", "cursor", "cursor-specstory", "cursor-specstory-early", "gemini"]
+    {
         let bytes = bytes_of(name);
         let letters = |entries: &[Imported]| {
             let mut letters = HashMap::<String, String>::new();
