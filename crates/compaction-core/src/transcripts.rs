@@ -8,6 +8,7 @@
 mod aider;
 mod amp;
 mod claude_code;
+mod claude_screen;
 mod cline;
 mod codex;
 mod copilot;

@@ -5,6 +5,7 @@
 //! end of a turn are the person's up to the first blank line, and all others are the model's. The report lists such
 //! lines.
 
+use super::claude_screen;
 use super::shared::{Heading, Piece, Shared, What, add_said, line_at};
 use crate::formats::node::{object, string};
 use crate::json::Json;
@@ -26,9 +27,9 @@ pub(super) struct Marks {
     /// What only this program shows, besides its name in a frame.
     calls: &'static [&'static str],
     /// The sign before the output of a call.
-    output: &'static str,
+    pub(super) output: &'static str,
     /// The end of a line that replaces calls which the screen does not show.
-    folded: Option<&'static str>,
+    pub(super) folded: Option<&'static str>,
     /// Whether all lines of calls are indented or are lines of a diff.
     is_strict: bool,
 }
@@ -69,7 +70,7 @@ pub(super) static CLAUDE: Marks = Marks {
         "\u{2736}",
         "\u{2733}",
         "\u{2722}",
-        "\u{203b}",
+        "\u{203b} Tip",
         "\u{b7} ",
         "\u{23f5}",
         "\u{258e}",
@@ -83,6 +84,8 @@ pub(super) static CLAUDE: Marks = Marks {
         "\u{256d}",
         "\u{2502}",
         "\u{2570}",
+        "\u{2597} ",
+        "\u{2550}",
     ],
     calls: &["  \u{23bf}"],
     output: "  \u{23bf}",
@@ -123,42 +126,14 @@ const CALLS: [(&str, &str, &str); 13] = [
 const MORE: &str = "  \u{2502} ";
 /// The end of a turn in copies from the Codex app.
 const WORKED: &str = "  Worked for ";
-/// The tools of Claude Code on its screen, their names, and the argument that is shown.
-const CLAUDE_CALLS: [(&str, &str, &str); 16] = [
-    ("Bash", "Bash", "command"),
-    ("PowerShell", "PowerShell", "command"),
-    ("Read", "Read", PATH),
-    ("Write", "Write", PATH),
-    ("Update", "Edit", PATH),
-    ("Edit", "Edit", PATH),
-    ("MultiEdit", "MultiEdit", PATH),
-    ("Create", "Write", PATH),
-    ("List", "LS", "path"),
-    ("Search", "Grep", "pattern"),
-    ("Fetch", "WebFetch", "url"),
-    ("Web Search", "WebSearch", "query"),
-    ("Task", "Task", "description"),
-    ("Skill", "Skill", "skill"),
-    ("Update Todos", "TodoWrite", ""),
-    ("Updated plan", "ExitPlanMode", ""),
-];
-const PATH: &str = "file_path";
-const MCP: &str = "MCP)(";
-/// Maximum bytes of the name of a tool.
-const MAX_NAME: usize = 64;
-/// Beginnings of outputs that mean that a call did not succeed.
-const ERRORS: [&str; 4] = ["Error", "Interrupted", "Tool use rejected", "User rejected"];
-const INTERRUPTED: [&str; 2] = ["Interrupted", "API Error"];
-/// Comes before the words of a person who refused a call.
-const WITH_WORDS: &str = "with user message: ";
-/// Comes before what a person chose in a dialogue.
-const ANSWERED: &str = "User answered Claude's questions";
 /// The indentation of the output of a command.
 const DEEP: usize = 4;
 /// The indentation of other lines.
 const FLAT: usize = 2;
 const SHELL: &str = "shell";
 const MCP_CALL: &str = "mcp";
+/// Signs of states below an empty prompt.
+const STATES: [char; 3] = ['?', '\u{23f5}', '\u{23f8}'];
 /// Number of lines at the start that may name the program in a frame.
 const FRAME_LINES: usize = 8;
 
@@ -183,6 +158,8 @@ enum Part {
     Call,
     Folded,
     Notice,
+    /// After the sign of the person, without words in its line.
+    Prompt,
 }
 
 impl Marks {
@@ -212,19 +189,24 @@ impl Marks {
             return None;
         }
         let is_flat = !line.starts_with([' ', '\t']);
+        let is_diff = line.starts_with(['+', '-']);
         let said = |is_user, is_guess| Heading { is_user, is_guess, ..Heading::default() };
-        let (heading, part) = self.sign(line, is_behind_blank).or_else(|| match place.part {
+        let found = self.sign(line, is_behind_blank).or_else(|| match place.part {
             Part::Start | Part::Turn if is_flat => Some((said(true, true), Part::Asked)),
             Part::Start => Some((said(false, true), Part::Said)),
             Part::Asked if is_behind_blank => Some((said(false, true), Part::Said)),
+            Part::Prompt if !is_behind_blank && !is_state(line) => Some((said(true, false), Part::Said)),
             Part::Folded if is_behind_blank => Some((said(false, false), Part::Said)),
-            Part::Notice | Part::Folded if is_flat => Some((said(false, false), Part::Said)),
+            Part::Notice | Part::Folded | Part::Prompt if is_flat => Some((said(false, false), Part::Said)),
             Part::Call if is_flat => {
-                let is_diff = line.starts_with(['+', '-']);
                 (is_behind_blank || self.is_strict && !is_diff).then(|| (said(false, false), Part::Said))
             }
             _ => None,
-        })?;
+        });
+        let Some((heading, part)) = found else {
+            place.part = if place.part == Part::Prompt { Part::Notice } else { place.part };
+            return None;
+        };
         place.part = part;
         Some(heading)
     }
@@ -236,18 +218,22 @@ impl Marks {
         let is_folded = self.folded.is_some_and(|end| line.trim_end().ends_with(end))
             && (starts(self.model) || indentation == FLAT && is_behind_blank);
         let (what, part) = if is_folded {
-            (What::Other, Part::Folded)
+            (if claude_screen::folded_calls(line).is_empty() { What::Other } else { What::Said }, Part::Folded)
+        } else if !self.is_strict && (claude_screen::is_aside(line) || claude_screen::quoted_output(line).is_some()) {
+            (What::Said, Part::Notice)
         } else if let Some(words) = self.asked(line) {
-            let is_empty = words.trim().is_empty() || self.no_words.iter().any(|start| words.starts_with(start));
-            return Some(match is_empty {
-                true => (Heading { what: What::Other, ..Heading::default() }, Part::Notice),
-                false => (Heading { is_user: true, ..Heading::default() }, Part::Said),
-            });
+            if words.trim().is_empty() {
+                (What::Other, Part::Prompt)
+            } else if self.no_words.iter().any(|start| words.starts_with(start)) {
+                (What::Other, Part::Notice)
+            } else {
+                return Some((Heading { is_user: true, ..Heading::default() }, Part::Said));
+            }
         } else if starts(self.failures) {
             (What::Failure, Part::Said)
         } else if starts(self.thoughts) {
             (What::Thought, Part::Notice)
-        } else if starts(self.model) && without_sign(line).starts_with(ANSWERED) {
+        } else if starts(self.model) && claude_screen::is_answer(without_sign(line)) {
             return Some((Heading { is_user: true, ..Heading::default() }, Part::Said));
         } else if starts(self.model) {
             (What::Said, if self.is_call(line) { Part::Call } else { Part::Said })
@@ -262,7 +248,7 @@ impl Marks {
     }
 
     /// The person's input in a line.
-    fn asked<'a>(&self, line: &'a str) -> Option<&'a str> {
+    pub(super) fn asked<'a>(&self, line: &'a str) -> Option<&'a str> {
         let words = |sign: &&str| line.strip_prefix(*sign).or((line.trim_end() == sign.trim_end()).then_some(""));
         self.person.iter().find_map(words)
     }
@@ -277,7 +263,7 @@ impl Marks {
                     || CALLS.iter().any(|(start, ..)| words.starts_with(start))
                     || EDITS.iter().any(|(start, _)| is_edit(words, start))
             }
-            false => words.split_once('(').is_some_and(|(name, _)| is_name(name)),
+            false => claude_screen::begins_call(words),
         }
     }
 
@@ -290,112 +276,9 @@ impl Marks {
                 Some(thought).filter(|thought| !thought.is_empty()).map(Piece::Thought).into_iter().collect()
             }
             _ if self.is_strict => codex(shared, text, is_user),
-            _ => self.claude(shared, text, is_user),
+            _ => claude_screen::pieces(shared, text, is_user),
         }
     }
-
-    /// A message on the screen of Claude Code: words or a call, and what the program shows below.
-    fn claude(&self, shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        let below = format!("\n{}", self.output);
-        let mut parts = text.split(&below);
-        let said = parts.next().unwrap_or_default();
-        let words = self.asked(said).filter(|_| is_user).unwrap_or(without_sign(said));
-        let outputs: Vec<String> = parts
-            .map(|part| {
-                let indentation = if part.starts_with("  ") { DEEP + 1 } else { DEEP };
-                flattened(part.trim_start_matches([' ', '\u{a0}']), indentation)
-            })
-            .collect();
-        if is_user && words.starts_with(ANSWERED) {
-            let lines: Vec<&str> =
-                std::iter::once(words.trim_end()).chain(outputs.iter().map(String::as_str)).collect();
-            add_said(&mut pieces, &lines.join("\n"), false);
-            return pieces;
-        }
-        if is_user {
-            // A command of the shell keeps its sign.
-            add_said(&mut pieces, &flattened(if said.starts_with("! ") { said } else { words }, FLAT), false);
-        } else if let Some((name, arguments)) = claude_call(words, !outputs.is_empty()) {
-            let is_error = outputs.iter().any(|output| ERRORS.iter().any(|start| output.starts_with(start)));
-            let id = shared.call(&mut pieces, None, &name, arguments);
-            let answers = outputs.iter().filter_map(|output| output.split_once(WITH_WORDS));
-            let asked: Vec<Piece> = answers.map(|(_, words)| Piece::Asked(words.to_owned())).collect();
-            pieces.push(Piece::Result { id, name, texts: outputs, is_error });
-            pieces.extend(asked);
-            return pieces;
-        } else {
-            add_said(&mut pieces, &flattened(words, FLAT), false);
-        }
-        for output in outputs {
-            let is_stop = INTERRUPTED.iter().any(|start| output.starts_with(start));
-            pieces.push(match output.split_once(WITH_WORDS) {
-                Some((_, words)) => Piece::Asked(words.to_owned()),
-                None if is_stop => Piece::Failure(output),
-                None => Piece::Harness(output),
-            });
-        }
-        pieces
-    }
-}
-
-/// The call in `Bash(ls)`, `Search(pattern: "x", path: "y")` or `name - tool (MCP)(…)`. Without an output, only known
-/// tools count.
-fn claude_call(words: &str, has_output: bool) -> Option<(String, Json<'static>)> {
-    let words = words.trim();
-    let (name, inside) = words.split_once('(').unwrap_or((words, ")"));
-    let inside = match inside.strip_prefix(MCP) {
-        Some(inside) => inside,
-        None if is_name(name) => inside,
-        None => return None,
-    };
-    let inside = inside.strip_suffix(')').filter(|_| name.len() <= MAX_NAME)?;
-    let known = CLAUDE_CALLS.iter().find(|(shown, ..)| *shown == name);
-    let (name, key) = known.map_or((name.trim_end(), "input"), |(_, name, key)| (*name, *key));
-    if known.is_none() && (!has_output || !words.contains('(')) {
-        return None;
-    }
-    let lines: Vec<&str> = inside.lines().map(str::trim).collect();
-    let arguments = match key {
-        // The text after a path says which lines.
-        PATH => object([(key, string(lines.concat().split(" \u{b7} ").next().unwrap_or_default()))]),
-        _ if inside.is_empty() => object([]),
-        "command" => object([(key, string(lines.join("\n")))]),
-        _ => named_arguments(&lines.join(" "))
-            .unwrap_or_else(|| object([(key, string(lines.join(" ").trim_matches('"')))])),
-    };
-    Some((name.to_owned(), arguments))
-}
-
-/// The arguments in `pattern: "x", limit: 10`.
-fn named_arguments(mut text: &str) -> Option<Json<'static>> {
-    let mut members = Vec::new();
-    while !text.is_empty() {
-        let (key, rest) = text.split_once(": ")?;
-        if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')) {
-            return None;
-        }
-        let (value, rest) = match rest.strip_prefix('"') {
-            Some(quoted) => match quoted.split_once("\", ") {
-                Some(found) => found,
-                None => (quoted.strip_suffix('"')?, ""),
-            },
-            None => rest.split_once(", ").unwrap_or((rest, "")),
-        };
-        members.push((key.to_owned().into(), string(value)));
-        text = rest;
-    }
-    Some(Json::Object(members))
-}
-
-/// Whether this can be the name of a tool: a few words, the first with a capital.
-fn is_name(name: &str) -> bool {
-    let is_word =
-        |word: &str| !word.is_empty() && word.chars().all(|one| one.is_alphanumeric() || "_-:.".contains(one));
-    name.len() <= MAX_NAME
-        && name.starts_with(char::is_uppercase)
-        && name.split(' ').all(is_word)
-        && name.split(' ').count() <= 3
 }
 
 /// The parts of what Codex shows after a sign.
@@ -512,14 +395,19 @@ fn add_call(
     pieces.push(Piece::Result { id, name: name.to_owned(), texts, is_error });
 }
 
+/// Whether a line below an empty prompt shows a state of the program.
+fn is_state(line: &str) -> bool {
+    line.starts_with(' ') && line.trim_start().starts_with(STATES)
+}
+
 /// A text without the sign of the model or of the program at its start.
-fn without_sign(text: &str) -> &str {
+pub(super) fn without_sign(text: &str) -> &str {
     let signs = ["\u{2022} ", "\u{2717} ", "\u{25a0} ", "\u{23fa} ", "\u{25cf} "];
     signs.iter().find_map(|sign| text.strip_prefix(sign)).unwrap_or(text)
 }
 
 /// A text without the indentation and trailing spaces of its lines, and without blank lines around it.
-fn flattened(text: &str, indentation: usize) -> String {
+pub(super) fn flattened(text: &str, indentation: usize) -> String {
     let flat = |line: &'_ str| -> usize { line.len() - line.trim_start_matches(' ').len() };
     let lines = text.split('\n').map(|line| line[flat(line).min(indentation)..].trim_end());
     lines.collect::<Vec<_>>().join("\n").trim_end().trim_start_matches('\n').to_owned()

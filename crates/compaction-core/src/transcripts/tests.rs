@@ -241,6 +241,8 @@ fn an_import_may_end_inside_a_call() {
         "codex-screen-calls",
         "codex-screen-unsigned",
         "claude-screen",
+        "claude-screen-banner",
+        "claude-screen-decisions",
         "claude-screen-early",
     ];
     for name in names {

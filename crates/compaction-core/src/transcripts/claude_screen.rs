@@ -1,0 +1,294 @@
+//! The messages on the screen of Claude Code: words, calls, what a person decided in a dialogue, and what the program
+//! shows below.
+
+use super::screen::{CLAUDE, flattened, without_sign};
+use super::shared::{Piece, Shared, add_said, line_at};
+use crate::formats::node::{object, string};
+use crate::json::Json;
+
+/// The tools of Claude Code on its screen, their names, and the argument that is shown.
+const TOOLS: [(&str, &str, &str); 16] = [
+    ("Bash", "Bash", "command"),
+    ("PowerShell", "PowerShell", "command"),
+    ("Read", "Read", PATH),
+    ("Write", "Write", PATH),
+    ("Update", "Edit", PATH),
+    ("Edit", "Edit", PATH),
+    ("MultiEdit", "MultiEdit", PATH),
+    ("Create", "Write", PATH),
+    ("List", "LS", "path"),
+    ("Search", "Grep", "pattern"),
+    ("Fetch", "WebFetch", "url"),
+    ("Web Search", "WebSearch", "query"),
+    ("Task", "Task", "description"),
+    ("Skill", "Skill", "skill"),
+    ("Update Todos", "TodoWrite", ""),
+    ("Updated plan", "ExitPlanMode", ""),
+];
+const PATH: &str = "file_path";
+const MCP: &str = "MCP)(";
+/// Maximum bytes of the name of a tool, or of a model.
+const MAX_NAME: usize = 64;
+/// Verbs that tell calls whose lines the screen does not show, and the tools.
+const FOLDED: [(&str, &str); 9] = [
+    ("ran", "Bash"),
+    ("read", "Read"),
+    ("recalled", "Read"),
+    ("wrote", "Write"),
+    ("edited", "Edit"),
+    ("searched", "Grep"),
+    ("listed", "LS"),
+    ("fetched", "WebFetch"),
+    ("used", "Task"),
+];
+/// Comes before the name of a server whose calls the screen does not show.
+const CALLED: &str = "called";
+/// How the screen tells that agents have finished.
+const AGENTS: [&str; 2] = [" agents ", " agent "];
+/// A thought that the screen does not show.
+const THOUGHT: &str = "thought";
+/// Beginnings of outputs that mean that a call did not succeed.
+const ERRORS: [&str; 4] = ["Error", "Interrupted", "Tool use rejected", "User rejected"];
+const INTERRUPTED: &str = "Interrupted";
+const FAILED: &str = "API Error";
+/// Comes before the words of a person who refused a call.
+const WITH_WORDS: &str = "with user message:";
+/// What the program itself says at that place after a person wants to talk about its questions.
+const NO_WORDS: &str = "The user wants to clarify these questions";
+/// How the screen tells what a person decided in a dialogue. The questions are below.
+const ANSWERS: [&str; 3] =
+    ["User answered Claude's questions", "User declined to answer questions", "User declined to enter plan mode"];
+/// The same about a plan. The plan is below.
+const PLANS: [&str; 2] = ["User approved Claude's plan", "User rejected Claude's plan"];
+/// Beginnings of what the program says between the messages: what is done and comes next, and what an agent reports.
+const ASIDES: [&str; 2] = [RECAP, "\u{203a} Message from "];
+/// The sign before what is done and comes next. Other texts may have lines with its first letter.
+pub(super) const RECAP: &str = "\u{203b} recap";
+/// The indentation of the output of a command.
+const DEEP: usize = 4;
+/// The indentation of other lines.
+const FLAT: usize = 2;
+
+/// A message: words or a call, and what the program shows below.
+pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let below = format!("\n{}", CLAUDE.output);
+    let mut parts = text.split(&below);
+    let said = parts.next().unwrap_or_default();
+    let words = CLAUDE.asked(said).filter(|_| is_user).unwrap_or(without_sign(said));
+    let outputs: Vec<String> = parts
+        .map(|part| {
+            let indentation = if part.starts_with("  ") { DEEP + 1 } else { DEEP };
+            flattened(part.trim_start_matches([' ', '\u{a0}']), indentation)
+        })
+        .collect();
+    let first = words.lines().next().unwrap_or_default();
+    if is_user && is_answer(first) {
+        let lines: Vec<&str> = std::iter::once(words.trim_end()).chain(outputs.iter().map(String::as_str)).collect();
+        add_said(&mut pieces, &lines.join("\n"), false);
+        return pieces;
+    }
+    if !is_user && is_about_plan(first) {
+        // The model wrote the plan before the person decided.
+        add_said(&mut pieces, &outputs.join("\n"), false);
+        pieces.push(Piece::Asked(words.trim().to_owned()));
+        return pieces;
+    }
+    let folded = if is_user { Vec::new() } else { folded_calls(first) };
+    if !folded.is_empty() {
+        add_folded(shared, &mut pieces, folded, &flattened(&said[line_at(said, 0).len()..], FLAT));
+    } else if is_user {
+        // A command of the shell keeps its sign.
+        add_said(&mut pieces, &flattened(if said.starts_with("! ") { said } else { words }, FLAT), false);
+    } else if is_aside(said) {
+        pieces.push(Piece::Harness(flattened(words, FLAT)));
+    } else if let Some(output) = quoted_output(said) {
+        pieces.push(Piece::Harness(flattened(output, DEEP + 1)));
+    } else if let Some((name, arguments)) = call(words, &outputs) {
+        let is_error = outputs.iter().any(|output| ERRORS.iter().any(|start| output.starts_with(start)));
+        let id = shared.call(&mut pieces, None, &name, arguments);
+        let asked: Vec<Piece> =
+            outputs.iter().filter_map(|output| words_in(output)).map(|words| Piece::Asked(words.to_owned())).collect();
+        pieces.push(Piece::Result { id, name, texts: outputs, is_error });
+        pieces.extend(asked);
+        return pieces;
+    } else {
+        add_said(&mut pieces, &flattened(words, FLAT), false);
+    }
+    for output in outputs {
+        pieces.push(match words_in(&output) {
+            Some(words) => Piece::Asked(words.to_owned()),
+            None if output.starts_with(FAILED) => Piece::Failure(output),
+            None => Piece::Harness(output),
+        });
+    }
+    pieces
+}
+
+/// Whether a line tells what a person answered in a dialogue.
+pub(super) fn is_answer(line: &str) -> bool {
+    is_one_of(line, &ANSWERS)
+}
+
+fn is_about_plan(line: &str) -> bool {
+    is_one_of(line, &PLANS)
+}
+
+fn is_one_of(line: &str, texts: &[&str]) -> bool {
+    texts.contains(&line.trim().trim_end_matches(':'))
+}
+
+/// Whether a text is one of the program's between the messages.
+pub(super) fn is_aside(text: &str) -> bool {
+    let words = without_sign(text);
+    let is_finished = words.starts_with("Agent \"") && words.contains("\" finished");
+    is_finished || ASIDES.iter().any(|start| text.starts_with(start))
+}
+
+/// The output in a text that has the sign of the person before that of the output, as some copies have.
+pub(super) fn quoted_output(text: &str) -> Option<&str> {
+    let output = CLAUDE.asked(text)?.trim_start().strip_prefix(CLAUDE.output.trim_start())?;
+    Some(output.trim_start_matches([' ', '\u{a0}']))
+}
+
+/// Whether words begin a call.
+pub(super) fn begins_call(words: &str) -> bool {
+    let name = words.split_once('(').map(|(name, _)| name);
+    name.is_some_and(|name| is_name(name) || is_agent(name) && words.trim_end().ends_with(')'))
+}
+
+/// The calls in a line that replaces calls: tools and what the line says about them. A thought is no call.
+pub(super) fn folded_calls(line: &str) -> Vec<(String, String)> {
+    let line = line.trim();
+    let shown = CLAUDE.folded.and_then(|end| line.strip_suffix(end)).and_then(|line| line.rsplit_once(" ("));
+    let clauses = shown.map_or("", |(shown, _)| without_sign(shown)).split(", ");
+    clauses.filter_map(|clause| Some((folded_tool(clause)?, clause.to_owned()))).collect()
+}
+
+/// The tool of a call that is told like `Ran 6 shell commands`.
+fn folded_tool(clause: &str) -> Option<String> {
+    let mut words = clause.split(' ');
+    let verb = words.next()?.to_lowercase();
+    let is_counted = || clause.contains(|one: char| one.is_ascii_digit());
+    let known = FOLDED.iter().find(|(known, _)| *known == verb).map(|(_, tool)| (*tool).to_owned());
+    let has_agents = || AGENTS.iter().any(|agents| clause.contains(agents)).then(|| "Task".to_owned());
+    match verb.as_str() {
+        THOUGHT => None,
+        CALLED => words.next().map(str::to_owned),
+        _ => known.or_else(has_agents).filter(|_| is_counted()),
+    }
+}
+
+/// Adds calls that the screen does not show. What it shows below belongs to the last one.
+fn add_folded(shared: &mut Shared, pieces: &mut Vec<Piece>, calls: Vec<(String, String)>, below: &str) {
+    let count = calls.len();
+    for (at, (name, told)) in calls.into_iter().enumerate() {
+        let id = shared.call(pieces, None, &name, object([("description", string(&told))]));
+        let is_last = at + 1 == count && !below.is_empty();
+        let texts = if is_last { vec![below.to_owned()] } else { Vec::new() };
+        pieces.push(Piece::Result { id, name, texts, is_error: false });
+    }
+}
+
+/// The words of a person in the output of a call that the person refused.
+fn words_in(output: &str) -> Option<&str> {
+    let words = output.split_once(WITH_WORDS)?.1.trim();
+    (!words.is_empty() && !words.starts_with(NO_WORDS)).then_some(words)
+}
+
+/// The call in `Bash(ls)`, `Search(pattern: "x", path: "y")` or `name - tool (MCP)(…)`. Without an output, only known
+/// tools count.
+fn call(words: &str, outputs: &[String]) -> Option<(String, Json<'static>)> {
+    let words = words.trim();
+    let has_output = !outputs.is_empty();
+    let (words, model) = without_model(words).filter(|_| has_output).map_or((words, None), |(a, b)| (a, Some(b)));
+    let (name, inside) = words.split_once('(').unwrap_or((words, ")"));
+    let has_result = outputs.iter().any(|output| !output.starts_with(INTERRUPTED));
+    let inside = match inside.strip_prefix(MCP) {
+        Some(inside) => inside,
+        None if is_name(name) => inside,
+        None if is_agent(name) && has_result && is_one_bracket(inside) => inside,
+        None => return None,
+    };
+    let inside = inside.strip_suffix(')').filter(|_| name.len() <= MAX_NAME)?;
+    let known = TOOLS.iter().find(|(shown, ..)| *shown == name);
+    let (name, key) = known.map_or((name.trim_end(), "input"), |(_, name, key)| (*name, *key));
+    if known.is_none() && (!has_output || !words.contains('(')) {
+        return None;
+    }
+    let lines: Vec<&str> = inside.lines().map(str::trim).collect();
+    let mut arguments = match key {
+        // The text after a path says which lines.
+        PATH => object([(key, string(lines.concat().split(" \u{b7} ").next().unwrap_or_default()))]),
+        _ if inside.is_empty() => object([]),
+        "command" => object([(key, string(lines.join("\n")))]),
+        _ => named_arguments(&lines.join(" "))
+            .unwrap_or_else(|| object([(key, string(lines.join(" ").trim_matches('"')))])),
+    };
+    if let (Json::Object(members), Some(model)) = (&mut arguments, model) {
+        members.push(("model".into(), string(model)));
+    }
+    Some((name.to_owned(), arguments))
+}
+
+/// A call without the name of the agent's model after it, such as `Explore(…) Haiku 4.5`, and this name.
+fn without_model(words: &str) -> Option<(&str, &str)> {
+    let at = words.rfind(") ")? + 1;
+    let (call, model) = (&words[..at], words[at..].trim());
+    let is_letter = |one: char| one.is_alphanumeric() || " .-()".contains(one);
+    let has_pairs = model.matches('(').count() == model.matches(')').count();
+    let is_model = model.len() <= MAX_NAME && model.starts_with(char::is_uppercase) && model.chars().all(is_letter);
+    let is_numbered = model.contains(|one: char| one.is_ascii_digit());
+    (is_model && is_numbered && has_pairs && model.split(' ').count() <= 4).then_some((call, model))
+}
+
+/// Whether a text that follows a bracket ends with the other bracket of the pair.
+fn is_one_bracket(text: &str) -> bool {
+    let mut depth = 1_usize;
+    let mut ends = text.char_indices().filter_map(|(at, one)| {
+        match one {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        (depth == 0).then_some(at + 1)
+    });
+    ends.next() == Some(text.len())
+}
+
+/// The arguments in `pattern: "x", limit: 10`.
+fn named_arguments(mut text: &str) -> Option<Json<'static>> {
+    let mut members = Vec::new();
+    while !text.is_empty() {
+        let (key, rest) = text.split_once(": ")?;
+        if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')) {
+            return None;
+        }
+        let (value, rest) = match rest.strip_prefix('"') {
+            Some(quoted) => match quoted.split_once("\", ") {
+                Some(found) => found,
+                None => (quoted.strip_suffix('"')?, ""),
+            },
+            None => rest.split_once(", ").unwrap_or((rest, "")),
+        };
+        members.push((key.to_owned().into(), string(value)));
+        text = rest;
+    }
+    Some(Json::Object(members))
+}
+
+/// Whether this can be the name of a tool: a few words, the first with a capital.
+fn is_name(name: &str) -> bool {
+    let is_word =
+        |word: &str| !word.is_empty() && word.chars().all(|one| one.is_alphanumeric() || "_-:.".contains(one));
+    name.len() <= MAX_NAME
+        && name.starts_with(char::is_uppercase)
+        && name.split(' ').all(is_word)
+        && name.split(' ').count() <= 3
+}
+
+/// Whether this can be the name of an agent of the person's own: a word in small letters.
+fn is_agent(name: &str) -> bool {
+    let is_letter = |one: char| one.is_alphanumeric() || "_-:.".contains(one);
+    name.len() <= MAX_NAME && name.starts_with(char::is_lowercase) && name.chars().all(is_letter)
+}
