@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
 use super::records::Record;
+use super::screen::CODEX;
 use super::shared::{self, ExportForm, Shared, What};
 use super::specstory::{Fence, Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
@@ -50,7 +51,8 @@ pub(super) fn detect(head: &str) -> Option<Agent> {
     });
     // Users shorten their history, so it may begin inside a chat.
     let is_history = || head.lines().any(|line| line.strip_prefix(AIDER).and_then(started_at).is_some());
-    first.or_else(|| is_history().then_some(Agent::Aider))
+    let found = first.or_else(|| is_history().then_some(Agent::Aider));
+    found.or_else(|| CODEX.begins_without_sign(head).then_some(Agent::CodexScreen))
 }
 
 /// Identifies a history of aider by its directory and the time of its first chat.
@@ -348,6 +350,9 @@ impl Markdown {
     /// A heading after a rule begins a message.
     fn shared_line(&mut self, form: ExportForm, line: &str, tree: &mut Tree) {
         let Some(heading) = self.shared.line(form, line) else { return self.push(line) };
+        if heading.ends_request && self.is_guess {
+            self.kind = Kind::User;
+        }
         self.end_message(tree);
         self.kind = match heading.what {
             _ if heading.is_user => Kind::User,

@@ -2,11 +2,13 @@
 //! or the program. Its other lines are indented.
 //!
 //! Copies from the Codex app have no signs for persons and the model. In these, the words at the start and after the
-//! end of a turn are the person's up to the first blank line, and all others are the model's. The report lists such
-//! lines.
+//! end of a turn are the person's up to the first blank line, and so are words that a blank line separates from a call
+//! without an output. All others are the model's. A copy of the screen of Codex may have lost the sign at its start: the
+//! indented lines there are the person's, too. The report lists all such lines.
 
 use super::claude_screen;
 use super::shared::{Heading, Piece, Shared, What, add_said, line_at};
+use super::specstory::Fence;
 use crate::formats::node::{object, string};
 use crate::json::Json;
 
@@ -137,11 +139,22 @@ const STATES: [char; 3] = ['?', '\u{23f5}', '\u{23f8}'];
 /// Number of lines at the start that may name the program in a frame.
 const FRAME_LINES: usize = 8;
 
+/// Beginnings of lines of other texts, above the first call.
+const FOREIGN: [&str; 6] = ["#", "<!--", "---", "|", "\u{23fa} ", "\u{25cf} "];
+/// Number of calls with their outputs that show that a text is a copy of a screen.
+const CALLS_BELOW: usize = 2;
+/// Beginnings of commands that list files. A path has none before a space.
+const LISTING: [&str; 9] = ["rg", "ls", "fd", "find", "tree", "du", "git", "eza", "exa"];
+
 /// The place of the last line.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Place {
     part: Part,
     is_behind_blank: bool,
+    /// Whether a line had a sign.
+    has_signs: bool,
+    /// Whether a line had the sign of the person.
+    has_prompts: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +168,10 @@ enum Part {
     Asked,
     /// In other words.
     Said,
+    /// After the first line of a call.
     Call,
+    /// After other lines of a call.
+    Output,
     Folded,
     Notice,
     /// After the sign of the person, without words in its line.
@@ -181,6 +197,38 @@ impl Marks {
         }
     }
 
+    /// Whether a text begins with words without a sign, and calls of this program follow. Other texts may quote such a
+    /// screen: they have a heading or a comment above it, or put it in a fence.
+    pub(super) fn begins_without_sign(&self, head: &str) -> bool {
+        let starts = |line: &str, signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
+        let mut lines = head.trim_start_matches('\u{feff}').lines();
+        let signs = [self.model, self.person, self.notices, self.failures];
+        let (mut fence, mut calls) = (Fence::default(), 0);
+        let (mut has_words, mut has_sign) = (false, false);
+        while let Some(line) = lines.next() {
+            if !line.starts_with(' ') {
+                fence.read(line);
+            }
+            if !has_sign && !fence.is_open() {
+                has_sign = signs.iter().any(|signs| starts(line, signs));
+                let is_odd = if has_sign { !has_words || !starts(line, self.model) } else { starts(line, &FOREIGN) };
+                if is_odd {
+                    return false;
+                }
+            }
+            has_words |= !line.trim().is_empty();
+            if fence.is_open() || !starts(line, self.calls) {
+                continue;
+            }
+            let mut below = lines.clone().skip_while(|line| line.starts_with(MORE));
+            calls += usize::from(below.next().is_some_and(|line| line.starts_with(self.output)));
+            if calls == CALLS_BELOW {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Reads a line. Returns the heading that it begins, if any.
     pub(super) fn line(&self, place: &mut Place, line: &str) -> Option<Heading> {
         let is_blank = line.trim().is_empty();
@@ -191,20 +239,33 @@ impl Marks {
         let is_flat = !line.starts_with([' ', '\t']);
         let is_diff = line.starts_with(['+', '-']);
         let said = |is_user, is_guess| Heading { is_user, is_guess, ..Heading::default() };
-        let found = self.sign(line, is_behind_blank).or_else(|| match place.part {
+        let signed = self.sign(line, is_behind_blank).map(|(heading, part)| {
+            let is_answer = part == Part::Said && heading.what == What::Said && !heading.is_user;
+            let is_first = !std::mem::replace(&mut place.has_signs, true);
+            place.has_prompts |= heading.is_user;
+            (Heading { ends_request: is_first && is_answer && self.is_strict, ..heading }, part)
+        });
+        let found = signed.or_else(|| match place.part {
             Part::Start | Part::Turn if is_flat => Some((said(true, true), Part::Asked)),
-            Part::Start => Some((said(false, true), Part::Said)),
-            Part::Asked if is_behind_blank => Some((said(false, true), Part::Said)),
+            Part::Start => Some((said(self.is_strict, true), if self.is_strict { Part::Asked } else { Part::Said })),
+            Part::Asked if is_behind_blank && (is_flat || !self.is_strict) => Some((said(false, true), Part::Said)),
             Part::Prompt if !is_behind_blank && !is_state(line) => Some((said(true, false), Part::Said)),
             Part::Folded if is_behind_blank => Some((said(false, false), Part::Said)),
             Part::Notice | Part::Folded | Part::Prompt if is_flat => Some((said(false, false), Part::Said)),
-            Part::Call if is_flat => {
+            Part::Call if is_flat && is_behind_blank && !is_diff && self.is_strict && !place.has_prompts => {
+                Some((said(true, true), Part::Asked))
+            }
+            Part::Call | Part::Output if is_flat => {
                 (is_behind_blank || self.is_strict && !is_diff).then(|| (said(false, false), Part::Said))
             }
             _ => None,
         });
         let Some((heading, part)) = found else {
-            place.part = if place.part == Part::Prompt { Part::Notice } else { place.part };
+            place.part = match place.part {
+                Part::Call => Part::Output,
+                Part::Prompt => Part::Notice,
+                same => same,
+            };
             return None;
         };
         place.part = part;
@@ -364,6 +425,9 @@ fn explored(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
         let (item, state) = failed.unwrap_or((item, ""));
         let state = state.trim_end_matches(')');
         match EXPLORATIONS.iter().find_map(|(start, tool, key)| Some((item.strip_prefix(start)?, tool, key))) {
+            Some((about, &"list_dir", _)) if is_command(about) => {
+                add_call(shared, pieces, SHELL, ("command", about), state, !state.is_empty());
+            }
             Some((about, tool, &"path")) => {
                 about
                     .split(", ")
@@ -373,6 +437,12 @@ fn explored(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
             None => add_said(pieces, item, false),
         }
     }
+}
+
+/// Whether a listing shows its command. It does if the command names no directory.
+fn is_command(listing: &str) -> bool {
+    let (first, rest) = listing.split_once(' ').unwrap_or((listing, ""));
+    LISTING.contains(&first) && (!rest.is_empty() || first == "ls")
 }
 
 /// Whether a line reports an edit and is not the model's words.

@@ -81,6 +81,8 @@ pub(super) struct Heading {
     pub(super) model: Option<String>,
     /// Whether no sign shows who said it.
     pub(super) is_guess: bool,
+    /// Whether all words before it that have no sign are the person's.
+    pub(super) ends_request: bool,
 }
 
 /// A part of a message.

@@ -742,6 +742,10 @@ fn what_is_no_transcript_is_not_detected() {
         "# Notes\n",
         "null",
         "{\"type\":\"user\"}",
+        "# Codex\n\n\u{2022} Ran a\n  \u{2514} b\n\n\u{2022} Ran c\n  \u{2514} d\n",
+        "It says:\n\n```\n\u{2022} Ran a\n  \u{2514} b\n\n\u{2022} Ran c\n  \u{2514} d\n```\n",
+        "> a\n\n\u{2022} Ran a\n\n\u{2022} Ran c\n",
+        "Do it\n\n\u{2022} Ran a\n  \u{2514} b\n",
     ] {
         assert_eq!(detect(text.as_bytes()), None, "{text:?}");
     }
