@@ -13,6 +13,7 @@ mod cline;
 mod codex;
 mod copilot;
 mod cursor;
+mod gemini_screen;
 mod markdown;
 mod opencode;
 mod openhands;
@@ -84,12 +85,14 @@ pub enum Agent {
     CodexScreen,
     /// A copy of the screen of Claude Code.
     ClaudeScreen,
+    /// A copy of the screen of Gemini CLI.
+    GeminiScreen,
     /// pi: a session file, in the same format as ours.
     Pi,
 }
 
 /// Agents and their names.
-const AGENTS: [(Agent, &str); 14] = [
+const AGENTS: [(Agent, &str); 15] = [
     (Agent::ClaudeCode, "claude-code"),
     (Agent::Codex, "codex"),
     (Agent::OpenCode, "opencode"),
@@ -103,6 +106,7 @@ const AGENTS: [(Agent, &str); 14] = [
     (Agent::Amp, "amp"),
     (Agent::CodexScreen, "codex-screen"),
     (Agent::ClaudeScreen, "claude-screen"),
+    (Agent::GeminiScreen, "gemini-screen"),
     (Agent::Pi, "pi"),
 ];
 
@@ -353,9 +357,13 @@ fn identifier(agent: Agent, head: &[u8]) -> Option<IdentifyRecord> {
         Agent::Aider => None,
         Agent::Cursor => unless_exported(cursor::identify),
         Agent::Cline => Some(cline::identify as IdentifyRecord).filter(|_| Head::of(head).is_list),
-        Agent::Gemini | Agent::Copilot | Agent::Windsurf | Agent::Amp | Agent::CodexScreen | Agent::ClaudeScreen => {
-            None
-        }
+        Agent::Gemini
+        | Agent::Copilot
+        | Agent::Windsurf
+        | Agent::Amp
+        | Agent::CodexScreen
+        | Agent::ClaudeScreen
+        | Agent::GeminiScreen => None,
         Agent::Pi => Some(identify_pi),
     }
 }
@@ -552,7 +560,8 @@ impl Import {
                 | Agent::Windsurf
                 | Agent::Amp
                 | Agent::CodexScreen
-                | Agent::ClaudeScreen,
+                | Agent::ClaudeScreen
+                | Agent::GeminiScreen,
                 _,
             ) => Box::new(markdown::Markdown::exported(source.agent)),
         };

@@ -8,7 +8,7 @@ use super::screen::CODEX;
 use super::shared::{self, ExportForm, Shared, What};
 use super::specstory::{Fence, Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
-use super::{Agent, Reader, Source, amp};
+use super::{Agent, Reader, Source, amp, gemini_screen};
 use crate::entry::epoch_milliseconds;
 use crate::formats::node::{object, string};
 use crate::json::Json;
@@ -360,7 +360,7 @@ impl Markdown {
             _ => Kind::Assistant,
         };
         self.shared.what = heading.what;
-        if matches!(self.shared.what, What::Tool { .. }) || form.marks().is_some() {
+        if matches!(self.shared.what, What::Tool { .. }) || form.is_screen() {
             self.push(line);
         }
         self.has_spoken = true;
@@ -568,6 +568,7 @@ impl Markdown {
         let is_known = |line: &str| match self.dialect {
             Dialect::Aider => true,
             Dialect::Shared(ExportForm::Amp) if line.contains(": ") => true,
+            Dialect::Shared(ExportForm::GeminiScreen) if gemini_screen::is_above(line) => true,
             Dialect::Shared(ExportForm::OpenCode) if line.contains(":**") => true,
             _ => line.trim().is_empty() || ABOVE.iter().any(|start| line.starts_with(start)),
         };

@@ -1,6 +1,6 @@
 //! Transcripts that agents themselves export as Markdown: `/export` of opencode, `/chat share` of Gemini CLI, `/share` of
 //! Copilot CLI, the tasks of Cline and Roo, the conversations of Windsurf and Antigravity, the threads of Amp, and copies of
-//! the screens of Codex and Claude Code.
+//! the screens of Codex, Claude Code and Gemini CLI.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use super::screen::{self, Marks, Place};
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
-use super::{Agent, amp, cline, copilot, thoughts, windsurf};
+use super::{Agent, amp, cline, copilot, gemini_screen, thoughts, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -52,6 +52,7 @@ pub(super) enum ExportForm {
     Amp,
     CodexScreen,
     ClaudeScreen,
+    GeminiScreen,
 }
 
 /// What a message is.
@@ -121,6 +122,7 @@ impl ExportForm {
             Agent::Amp => Some(Self::Amp),
             Agent::CodexScreen => Some(Self::CodexScreen),
             Agent::ClaudeScreen => Some(Self::ClaudeScreen),
+            Agent::GeminiScreen => Some(Self::GeminiScreen),
             Agent::ClaudeCode | Agent::Codex | Agent::OpenHands | Agent::Aider | Agent::Cursor | Agent::Pi => None,
         }
     }
@@ -149,6 +151,9 @@ impl ExportForm {
         if let Some((_, agent)) = screens.into_iter().find(|(marks, _)| marks.begins(head)) {
             return Some(agent);
         }
+        if gemini_screen::begins(head) {
+            return Some(Agent::GeminiScreen);
+        }
         Self::Gemini.heading(first).map(|_| Agent::Gemini)
     }
 
@@ -157,8 +162,19 @@ impl ExportForm {
         match self {
             Self::CodexScreen => Some(&screen::CODEX),
             Self::ClaudeScreen => Some(&screen::CLAUDE),
-            Self::OpenCode | Self::Gemini | Self::Cline | Self::Copilot | Self::Windsurf | Self::Amp => None,
+            Self::OpenCode
+            | Self::Gemini
+            | Self::Cline
+            | Self::Copilot
+            | Self::Windsurf
+            | Self::Amp
+            | Self::GeminiScreen => None,
         }
+    }
+
+    /// Whether the line of a heading belongs to the message.
+    pub(super) fn is_screen(self) -> bool {
+        self.marks().is_some() || self == Self::GeminiScreen
     }
 
     /// The heading of a message in a line, if the line is one.
@@ -178,6 +194,7 @@ impl ExportForm {
             Self::Windsurf => windsurf::heading(line),
             Self::Amp => amp::heading(line),
             Self::CodexScreen | Self::ClaudeScreen => self.marks()?.line(&mut Place::default(), line),
+            Self::GeminiScreen => gemini_screen::line(&mut gemini_screen::Place::default(), line),
             Self::Cline => {
                 let is_user = matches!(line, PERSON | RESULTS);
                 let what = if line == REASONING { What::Thought } else { What::Said };
@@ -251,6 +268,9 @@ pub(super) struct Shared {
     before: (Quote, Fence, [String; 2], Place),
     /// The place of the last line of a screen.
     place: Place,
+    /// The same of Gemini CLI, and the one before.
+    frame: gemini_screen::Place,
+    frame_before: gemini_screen::Place,
     /// Number of calls so far that have no ids.
     calls: u64,
     /// The calls without a result, by their tools.
@@ -271,6 +291,7 @@ impl Shared {
         (self.before.0, self.before.1) = (self.quote, self.fence.clone());
         self.before.2.clone_from(&self.last);
         self.before.3 = self.place;
+        self.frame_before = self.frame;
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool may be an export. It ends before the rule.
         let before = &self.last[usize::from(form == ExportForm::Amp)];
@@ -278,6 +299,7 @@ impl Shared {
         let heading = match form {
             ExportForm::Copilot => self.section(line),
             _ if let Some(marks) = form.marks() => marks.line(&mut self.place, line),
+            ExportForm::GeminiScreen => gemini_screen::line(&mut self.frame, line),
             // These have no rules between messages.
             ExportForm::Windsurf | ExportForm::Amp => form.heading(line).filter(|_| !is_inside),
             form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
@@ -317,6 +339,7 @@ impl Shared {
         (self.quote, self.fence) = (self.before.0, self.before.1.clone());
         self.last.clone_from(&self.before.2);
         self.place = self.before.3;
+        self.frame = self.frame_before;
     }
 
     /// The parts of a message.
@@ -331,6 +354,7 @@ impl Shared {
             ExportForm::Amp => amp::answer(self, text),
             ExportForm::CodexScreen => screen::CODEX.pieces(self, text, is_user),
             ExportForm::ClaudeScreen => screen::CLAUDE.pieces(self, text, is_user),
+            ExportForm::GeminiScreen => gemini_screen::pieces(self, text, is_user),
             ExportForm::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
             ExportForm::Cline if is_user => cline::words(self, text),
             ExportForm::Cline => cline::answer(self, text),

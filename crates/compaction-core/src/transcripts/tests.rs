@@ -244,6 +244,7 @@ fn an_import_may_end_inside_a_call() {
         "claude-screen-banner",
         "claude-screen-decisions",
         "claude-screen-early",
+        "gemini-screen",
     ];
     for name in names {
         let bytes = bytes_of(name);
@@ -335,6 +336,7 @@ fn marks_without_an_end_lose_nothing() {
         ("\u{203a} a\n\n\u{2022} Explored\n  \u{2514} a\n", "      b\n"),
         ("> a\n\n\u{23fa} A(b)\n  \u{23bf} c\n", "  \u{23bf} with user message: \n"),
         ("> a\n\n\u{23fa} A(b)\n  \u{23bf} c\n\n\u{23fa} Search(", "a: \"b\", "),
+        ("\u{2726} a\n\n> b\n\n", "\u{256d}\u{2500}\n\u{2502} \u{2714}  Shell a\n"),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
         // With so many, reading the rest again for each of them would take minutes.
