@@ -60,6 +60,10 @@ const ANSWERS: [&str; 3] =
     ["User answered Claude's questions", "User declined to answer questions", "User declined to enter plan mode"];
 /// The same about a plan. The plan is below.
 const PLANS: [&str; 2] = ["User approved Claude's plan", "User rejected Claude's plan"];
+/// Tells where a plan was saved.
+const SAVED: &str = "Plan saved to: ";
+/// The last word of that.
+const EDIT: &str = "edit";
 /// Beginnings of what the program says between the messages: what is done and comes next, and what an agent reports.
 const ASIDES: [&str; 2] = [RECAP, "\u{203a} Message from "];
 /// The sign before what is done and comes next. Other texts may have lines with its first letter.
@@ -90,8 +94,10 @@ pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piec
     }
     if !is_user && is_about_plan(first) {
         // The model wrote the plan before the person decided.
-        add_said(&mut pieces, &outputs.join("\n"), false);
-        pieces.push(Piece::Asked(words.trim().to_owned()));
+        let below = outputs.join("\n");
+        let (saved, plan) = below.split_at(saved_length(&below));
+        add_said(&mut pieces, plan, false);
+        pieces.push(Piece::Asked(format!("{}\n{saved}", words.trim()).trim().to_owned()));
         return pieces;
     }
     let folded = if is_user { Vec::new() } else { folded_calls(first) };
@@ -136,6 +142,17 @@ fn is_about_plan(line: &str) -> bool {
 
 fn is_one_of(line: &str, texts: &[&str]) -> bool {
     texts.contains(&line.trim().trim_end_matches(':'))
+}
+
+/// The bytes of the lines that tell where a plan was saved. The screen may break them at a space.
+fn saved_length(text: &str) -> usize {
+    let first = line_at(text, 0);
+    let second = line_at(text, first.len());
+    match first.starts_with(SAVED) {
+        false => 0,
+        true if !first.trim_end().ends_with(EDIT) && second.trim_end().ends_with(EDIT) => first.len() + second.len(),
+        true => first.len(),
+    }
 }
 
 /// Whether a text is one of the program's between the messages.
