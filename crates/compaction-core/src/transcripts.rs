@@ -12,7 +12,6 @@ mod claude_screen;
 mod cline;
 mod codex;
 mod copilot;
-mod copilot_chat;
 mod cursor;
 mod gemini_screen;
 mod markdown;
@@ -82,8 +81,6 @@ pub enum Agent {
     Windsurf,
     /// Amp: a thread that it exported, in Markdown.
     Amp,
-    /// GitHub Copilot in VS Code: a chat that a person copied.
-    CopilotChat,
     /// A copy of the screen of Codex.
     CodexScreen,
     /// A copy of the screen of Claude Code.
@@ -95,7 +92,7 @@ pub enum Agent {
 }
 
 /// Agents and their names.
-const AGENTS: [(Agent, &str); 16] = [
+const AGENTS: [(Agent, &str); 15] = [
     (Agent::ClaudeCode, "claude-code"),
     (Agent::Codex, "codex"),
     (Agent::OpenCode, "opencode"),
@@ -107,7 +104,6 @@ const AGENTS: [(Agent, &str); 16] = [
     (Agent::Copilot, "copilot"),
     (Agent::Windsurf, "windsurf"),
     (Agent::Amp, "amp"),
-    (Agent::CopilotChat, "copilot-chat"),
     (Agent::CodexScreen, "codex-screen"),
     (Agent::ClaudeScreen, "claude-screen"),
     (Agent::GeminiScreen, "gemini-screen"),
@@ -365,7 +361,6 @@ fn identifier(agent: Agent, head: &[u8]) -> Option<IdentifyRecord> {
         | Agent::Copilot
         | Agent::Windsurf
         | Agent::Amp
-        | Agent::CopilotChat
         | Agent::CodexScreen
         | Agent::ClaudeScreen
         | Agent::GeminiScreen => None,
@@ -564,7 +559,6 @@ impl Import {
                 | Agent::Copilot
                 | Agent::Windsurf
                 | Agent::Amp
-                | Agent::CopilotChat
                 | Agent::CodexScreen
                 | Agent::ClaudeScreen
                 | Agent::GeminiScreen,

@@ -360,7 +360,7 @@ impl Markdown {
             _ => Kind::Assistant,
         };
         self.shared.what = heading.what;
-        if matches!(self.shared.what, What::Tool { .. }) || form.keeps_heading() {
+        if matches!(self.shared.what, What::Tool { .. }) || form.is_screen() {
             self.push(line);
         }
         self.has_spoken = true;

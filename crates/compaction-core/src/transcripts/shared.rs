@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use super::screen::{self, Marks, Place};
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
-use super::{Agent, amp, cline, copilot, copilot_chat, gemini_screen, thoughts, windsurf};
+use super::{Agent, amp, cline, copilot, gemini_screen, thoughts, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -50,7 +50,6 @@ pub(super) enum ExportForm {
     Copilot,
     Windsurf,
     Amp,
-    CopilotChat,
     CodexScreen,
     ClaudeScreen,
     GeminiScreen,
@@ -121,7 +120,6 @@ impl ExportForm {
             Agent::Copilot => Some(Self::Copilot),
             Agent::Windsurf => Some(Self::Windsurf),
             Agent::Amp => Some(Self::Amp),
-            Agent::CopilotChat => Some(Self::CopilotChat),
             Agent::CodexScreen => Some(Self::CodexScreen),
             Agent::ClaudeScreen => Some(Self::ClaudeScreen),
             Agent::GeminiScreen => Some(Self::GeminiScreen),
@@ -156,9 +154,6 @@ impl ExportForm {
         if gemini_screen::begins(head) {
             return Some(Agent::GeminiScreen);
         }
-        if copilot_chat::begins(head) {
-            return Some(Agent::CopilotChat);
-        }
         Self::Gemini.heading(first).map(|_| Agent::Gemini)
     }
 
@@ -173,14 +168,13 @@ impl ExportForm {
             | Self::Copilot
             | Self::Windsurf
             | Self::Amp
-            | Self::CopilotChat
             | Self::GeminiScreen => None,
         }
     }
 
     /// Whether the line of a heading belongs to the message.
-    pub(super) fn keeps_heading(self) -> bool {
-        self.marks().is_some() || matches!(self, Self::GeminiScreen | Self::CopilotChat)
+    pub(super) fn is_screen(self) -> bool {
+        self.marks().is_some() || self == Self::GeminiScreen
     }
 
     /// The heading of a message in a line, if the line is one.
@@ -201,7 +195,6 @@ impl ExportForm {
             Self::Amp => amp::heading(line),
             Self::CodexScreen | Self::ClaudeScreen => self.marks()?.line(&mut Place::default(), line),
             Self::GeminiScreen => gemini_screen::line(&mut gemini_screen::Place::default(), line),
-            Self::CopilotChat => copilot_chat::heading(&mut None, line),
             Self::Cline => {
                 let is_user = matches!(line, PERSON | RESULTS);
                 let what = if line == REASONING { What::Thought } else { What::Said };
@@ -278,11 +271,6 @@ pub(super) struct Shared {
     /// The same of Gemini CLI, and the one before.
     frame: gemini_screen::Place,
     frame_before: gemini_screen::Place,
-    /// The name of the person in a chat of Copilot.
-    person: Option<String>,
-    /// Whether the last line was not blank, and the same before it.
-    is_in_paragraph: bool,
-    was_in_paragraph: bool,
     /// Number of calls so far that have no ids.
     calls: u64,
     /// The calls without a result, by their tools.
@@ -304,7 +292,6 @@ impl Shared {
         self.before.2.clone_from(&self.last);
         self.before.3 = self.place;
         self.frame_before = self.frame;
-        self.was_in_paragraph = self.is_in_paragraph;
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool may be an export. It ends before the rule.
         let before = &self.last[usize::from(form == ExportForm::Amp)];
@@ -313,8 +300,6 @@ impl Shared {
             ExportForm::Copilot => self.section(line),
             _ if let Some(marks) = form.marks() => marks.line(&mut self.place, line),
             ExportForm::GeminiScreen => gemini_screen::line(&mut self.frame, line),
-            ExportForm::CopilotChat if self.is_in_paragraph => None,
-            ExportForm::CopilotChat => copilot_chat::heading(&mut self.person, line),
             // These have no rules between messages.
             ExportForm::Windsurf | ExportForm::Amp => form.heading(line).filter(|_| !is_inside),
             form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
@@ -330,8 +315,7 @@ impl Shared {
             Quote::None if begins => Quote::Open,
             quote => quote.next(line),
         };
-        self.is_in_paragraph = !line.trim().is_empty();
-        if self.is_in_paragraph {
+        if !line.trim().is_empty() {
             self.last.swap(0, 1);
             line.trim().clone_into(&mut self.last[1]);
         }
@@ -356,7 +340,6 @@ impl Shared {
         self.last.clone_from(&self.before.2);
         self.place = self.before.3;
         self.frame = self.frame_before;
-        self.is_in_paragraph = self.was_in_paragraph;
     }
 
     /// The parts of a message.
@@ -372,7 +355,6 @@ impl Shared {
             ExportForm::CodexScreen => screen::CODEX.pieces(self, text, is_user),
             ExportForm::ClaudeScreen => screen::CLAUDE.pieces(self, text, is_user),
             ExportForm::GeminiScreen => gemini_screen::pieces(self, text, is_user),
-            ExportForm::CopilotChat => copilot_chat::pieces(self, text, is_user),
             ExportForm::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
             ExportForm::Cline if is_user => cline::words(self, text),
             ExportForm::Cline => cline::answer(self, text),
