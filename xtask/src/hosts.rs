@@ -261,13 +261,7 @@ fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
     let mut only = Vec::new();
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
-        if ["--newest", "--prepare"].contains(option) {
-            continue;
-        }
-        if *option == "--quick" {
-            let long: Vec<&str> = chosen.iter().filter(|host| host.long).map(|host| host.name).collect();
-            say(&format!("skipped: {}", long.join(", ")));
-            chosen.retain(|host| !host.long);
+        if ["--newest", "--prepare", "--quick"].contains(option) {
             continue;
         }
         let name = rest.next().with_context(|| format!("{option} needs a name"))?;
@@ -284,7 +278,12 @@ fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
             }
         }
     }
-    chosen.retain(|host| only.is_empty() || only.contains(&host.name));
+    let is_quick = only.is_empty() && options.contains(&"--quick");
+    if is_quick && !options.contains(&"--prepare") {
+        let long: Vec<&str> = chosen.iter().filter(|host| host.long).map(|host| host.name).collect();
+        say(&format!("skipped: {}", long.join(", ")));
+    }
+    chosen.retain(|host| if only.is_empty() { !(is_quick && host.long) } else { only.contains(&host.name) });
     Ok(chosen)
 }
 
@@ -409,6 +408,7 @@ mod tests {
         assert_eq!(names(&["--newest", "--only", "emacs"])?, ["emacs"]);
         assert_eq!(names(&["--without", "emacs", "--prepare"])?.len(), HOSTS.len() - 1);
         assert_eq!(names(&["--quick"])?.len(), HOSTS.iter().filter(|host| !host.long).count());
+        assert_eq!(names(&["--quick", "--only", "pi"])?, ["pi"]);
         for wrong in [&["--only"][..], &["--only", "ed"], &["--except", "rust"]] {
             assert!(names(wrong).is_err(), "{wrong:?}");
         }

@@ -129,7 +129,8 @@ impl Asked {
             Some((first, last)) if last_call < *last => {
                 *last = position;
                 let claims = |reply: &Option<String>| reply.as_deref().is_some_and(is_claim);
-                let is_newer = position - *first >= MANY_MESSAGES || claims(&reply) && !claims(&self.reply);
+                let is_newer =
+                    position.saturating_sub(*first) >= MANY_MESSAGES || claims(&reply) && !claims(&self.reply);
                 let earlier = self.reply.take();
                 self.reply = if is_newer { reply.or(earlier) } else { earlier.or(reply) };
             }

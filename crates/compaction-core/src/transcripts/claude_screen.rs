@@ -51,7 +51,8 @@ const THOUGHT: &str = "thought";
 const ERRORS: [&str; 4] = ["Error", "Interrupted", "Tool use rejected", "User rejected"];
 const INTERRUPTED: &str = "Interrupted";
 const FAILED: &str = "API Error";
-/// Comes before the words of a person who refused a call.
+/// How a line begins that says so of a person who refused a call, and what comes before their words.
+const REJECTIONS: [&str; 2] = ["Tool use rejected", "User rejected"];
 const WITH_WORDS: &str = "with user message:";
 /// What the program itself says at that place after a person wants to talk about its questions.
 const NO_WORDS: &str = "The user wants to clarify these questions";
@@ -209,7 +210,14 @@ fn add_folded(shared: &mut Shared, pieces: &mut Vec<Piece>, calls: Vec<(String, 
 
 /// The words of a person in the output of a call that the person refused.
 fn words_in(output: &str) -> Option<&str> {
-    let words = output.split_once(WITH_WORDS)?.1.trim();
+    // A file or a search may show the same text elsewhere in a line.
+    let mut lines = output.split_inclusive('\n').scan(0, |end, line| {
+        let start = *end;
+        *end += line.len();
+        Some((start, line.trim_start()))
+    });
+    let (start, _) = lines.find(|(_, line)| REJECTIONS.iter().any(|rejection| line.starts_with(rejection)))?;
+    let words = output[start..].split_once(WITH_WORDS)?.1.trim();
     (!words.is_empty() && !words.starts_with(NO_WORDS)).then_some(words)
 }
 

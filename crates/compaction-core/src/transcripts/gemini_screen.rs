@@ -82,7 +82,9 @@ pub(super) enum Place {
 pub(super) fn begins(head: &str) -> bool {
     let lines = || head.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
     let Some(first) = lines().next() else { return false };
-    let is_framed = first.trim_start().starts_with([TOP, SIDE]) || !first.contains(char::is_alphanumeric);
+    // A ruler or a fence begins many other texts.
+    let is_picture = !first.is_ascii() && !first.contains(char::is_alphanumeric);
+    let is_framed = first.trim_start().starts_with([TOP, SIDE]) || is_picture;
     let shown = outside(first).unwrap_or_default();
     let is_first = is_framed || [PERSON, MODEL, NOTICE, TIPS[0]].iter().any(|sign| shown.starts_with(sign));
     let is_person = |line: &str| outside(line).is_some_and(|line| line.starts_with(PERSON));
@@ -129,7 +131,9 @@ pub(super) fn line(place: &mut Place, line: &str) -> Option<Heading> {
         }
         _ if alone(line).is_some() => (of(What::Said), Place::Said),
         _ if matches!(place, Place::Start | Place::Said) => return None,
-        _ if STATES.iter().any(|state| line.contains(state)) => (of(What::Other), Place::Behind),
+        _ if STATES.iter().any(|state| line.trim().starts_with(state) || line.trim_end().ends_with(state)) => {
+            (of(What::Other), Place::Behind)
+        }
         _ => (Heading { is_guess: true, ..Heading::default() }, Place::Said),
     };
     *place = next;
@@ -216,14 +220,14 @@ fn alone(line: &str) -> Option<Shown<'_>> {
 fn add_call(shared: &mut Shared, pieces: &mut Vec<Piece>, call: &Shown<'_>, result: &str) {
     let known = TOOLS.iter().find(|(shown, ..)| *shown == call.name);
     let (name, key, before) = known.map_or((call.name, "input", ""), |(_, name, key, before)| (*name, *key, *before));
-    let text = call.shown.strip_prefix(before).unwrap_or(call.shown).trim_matches(['"', '\'']);
+    let text = call.shown.strip_prefix(before).unwrap_or(call.shown);
     let arguments: Json<'static> = match call.name {
         _ if text.is_empty() => object([]),
         SHELL => command(text),
         "Edit" if let Some((path, change)) = text.split_once(REPLACED) => {
             object([(key, string(path)), ("description", string(change.trim()))])
         }
-        _ => object([(key, string(text))]),
+        _ => object([(key, string(unquoted(text)))]),
     };
     let id = shared.call(pieces, None, name, arguments);
     let is_error = FAILED.contains(&call.sign) || result.starts_with("Error");
@@ -231,15 +235,26 @@ fn add_call(shared: &mut Shared, pieces: &mut Vec<Piece>, call: &Shown<'_>, resu
     pieces.push(Piece::Result { id, name: name.to_owned(), texts, is_error });
 }
 
+/// A text without the pair of quotes around it, if it has one.
+fn unquoted(text: &str) -> &str {
+    let pair = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    pair('"').or_else(|| pair('\'')).unwrap_or(text)
+}
+
 /// The arguments in `ls -l [in src] (Lists the files)`.
 fn command(text: &str) -> Json<'static> {
     let found = DIRECTORIES.iter().find_map(|start| text.split_once(start));
     let (command, directory) = found.unwrap_or((text, ""));
     let (directory, rest) = directory.split_once(']').unwrap_or((directory, ""));
-    let told = if found.is_some() { rest } else { command };
-    let told = told.rsplit_once(" (").filter(|(_, told)| told.contains(' ') && !told.starts_with(char::is_lowercase));
-    let command = told.filter(|_| found.is_none()).map_or(command, |(command, _)| command);
-    let told = told.map_or("", |(_, told)| told.trim_end_matches(')'));
+    // Without a directory, the brackets may belong to the command.
+    let is_told =
+        |told: &str| told.ends_with([')', '\u{2026}']) && told.contains(' ') && !told.starts_with(char::is_lowercase);
+    let (command, told) = match found {
+        Some(_) => (command, rest.trim()),
+        None => command.rsplit_once(" (").filter(|(_, told)| is_told(told)).unwrap_or((command, "")),
+    };
+    let told = told.strip_prefix('(').unwrap_or(told);
+    let told = told.strip_suffix(')').unwrap_or(told);
     let members = [("command", command), ("directory", directory), ("description", told)];
     let members = members.into_iter().filter(|(_, text)| !text.is_empty());
     Json::Object(members.map(|(key, text)| (key.into(), string(text.trim()))).collect())

@@ -184,8 +184,10 @@ impl Marks {
         let mut lines = head.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
         let starts = |line: &str, signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
         let Some(first) = lines.clone().next() else { return false };
-        let is_framed =
-            starts(first, self.notices) && lines.clone().take(FRAME_LINES).any(|line| line.contains(self.name));
+        // A ruler of double lines begins other texts, too.
+        let is_framed = starts(first, self.notices)
+            && !first.starts_with('\u{2550}')
+            && lines.clone().take(FRAME_LINES).any(|line| line.contains(self.name));
         let is_person = |line: &str| starts(line, self.person);
         let is_model = |line: &str| starts(line, self.model);
         match is_framed {
