@@ -29,24 +29,6 @@ const PATH: &str = "file_path";
 const MCP: &str = "MCP)(";
 /// Maximum bytes of the name of a tool, or of a model.
 const MAX_NAME: usize = 64;
-/// Verbs that tell calls whose lines the screen does not show, and the tools.
-const FOLDED: [(&str, &str); 9] = [
-    ("ran", "Bash"),
-    ("read", "Read"),
-    ("recalled", "Read"),
-    ("wrote", "Write"),
-    ("edited", "Edit"),
-    ("searched", "Grep"),
-    ("listed", "LS"),
-    ("fetched", "WebFetch"),
-    ("used", "Task"),
-];
-/// Comes before the name of a server whose calls the screen does not show.
-const CALLED: &str = "called";
-/// How the screen tells that agents have finished.
-const AGENTS: [&str; 2] = [" agents ", " agent "];
-/// A thought that the screen does not show.
-const THOUGHT: &str = "thought";
 /// Beginnings of outputs that mean that a call did not succeed.
 const ERRORS: [&str; 4] = ["Error", "Interrupted", "Tool use rejected", "User rejected"];
 const INTERRUPTED: &str = "Interrupted";
@@ -101,10 +83,7 @@ pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piec
         pieces.push(Piece::Asked(format!("{}\n{saved}", words.trim()).trim().to_owned()));
         return pieces;
     }
-    let folded = if is_user { Vec::new() } else { folded_calls(first) };
-    if !folded.is_empty() {
-        add_folded(shared, &mut pieces, folded, &flattened(&said[line_at(said, 0).len()..], FLAT));
-    } else if is_user {
+    if is_user {
         // A command of the shell keeps its sign.
         add_said(&mut pieces, &flattened(if said.starts_with("! ") { said } else { words }, FLAT), false);
     } else if is_aside(said) {
@@ -173,39 +152,6 @@ pub(super) fn quoted_output(text: &str) -> Option<&str> {
 pub(super) fn begins_call(words: &str) -> bool {
     let name = words.split_once('(').map(|(name, _)| name);
     name.is_some_and(|name| is_name(name) || is_agent(name) && words.trim_end().ends_with(')'))
-}
-
-/// The calls in a line that replaces calls: tools and what the line says about them. A thought is no call.
-pub(super) fn folded_calls(line: &str) -> Vec<(String, String)> {
-    let line = line.trim();
-    let shown = CLAUDE.folded.and_then(|end| line.strip_suffix(end)).and_then(|line| line.rsplit_once(" ("));
-    let clauses = shown.map_or("", |(shown, _)| without_sign(shown)).split(", ");
-    clauses.filter_map(|clause| Some((folded_tool(clause)?, clause.to_owned()))).collect()
-}
-
-/// The tool of a call that is told like `Ran 6 shell commands`.
-fn folded_tool(clause: &str) -> Option<String> {
-    let mut words = clause.split(' ');
-    let verb = words.next()?.to_lowercase();
-    let is_counted = || clause.contains(|one: char| one.is_ascii_digit());
-    let known = FOLDED.iter().find(|(known, _)| *known == verb).map(|(_, tool)| (*tool).to_owned());
-    let has_agents = || AGENTS.iter().any(|agents| clause.contains(agents)).then(|| "Task".to_owned());
-    match verb.as_str() {
-        THOUGHT => None,
-        CALLED => words.next().map(str::to_owned),
-        _ => known.or_else(has_agents).filter(|_| is_counted()),
-    }
-}
-
-/// Adds calls that the screen does not show. What it shows below belongs to the last one.
-fn add_folded(shared: &mut Shared, pieces: &mut Vec<Piece>, calls: Vec<(String, String)>, below: &str) {
-    let count = calls.len();
-    for (at, (name, told)) in calls.into_iter().enumerate() {
-        let id = shared.call(pieces, None, &name, object([("description", string(&told))]));
-        let is_last = at + 1 == count && !below.is_empty();
-        let texts = if is_last { vec![below.to_owned()] } else { Vec::new() };
-        pieces.push(Piece::Result { id, name, texts, is_error: false });
-    }
 }
 
 /// The words of a person in the output of a call that the person refused.

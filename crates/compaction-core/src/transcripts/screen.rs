@@ -281,7 +281,7 @@ impl Marks {
         let is_folded = self.folded.is_some_and(|end| line.trim_end().ends_with(end))
             && (starts(self.model) || indentation == FLAT && is_behind_blank);
         let (what, part) = if is_folded {
-            (if claude_screen::folded_calls(line).is_empty() { What::Other } else { What::Said }, Part::Folded)
+            (What::Other, Part::Folded)
         } else if !self.is_strict && (claude_screen::is_aside(line) || claude_screen::quoted_output(line).is_some()) {
             (What::Said, Part::Notice)
         } else if let Some(words) = self.asked(line) {
