@@ -364,8 +364,11 @@ const LOWER: [u8; 256] = {
 /// bytes, which rules out most places of a text.
 #[derive(Debug)]
 pub(crate) struct WordList<'a> {
+    /// The phrases in the order of [`by_group`].
     pub(crate) words: &'a [&'a str],
-    beginnings: [u64; BEGINNINGS / 64],
+    beginnings: [u64; GROUPS],
+    /// Where the phrases of each group start in `words`, and where the last group ends.
+    starts: [u16; GROUPS + 1],
     /// The phrases in languages without spaces between words, which are searched for as substrings.
     pub(crate) pieces: &'a [&'a str],
 }
@@ -373,30 +376,67 @@ pub(crate) struct WordList<'a> {
 /// The phrases of a list in all languages, or in some of the tables, as a [`WordList`].
 macro_rules! word_list {
     ($list:literal) => {
-        $crate::ledger::text::WordList::new(
-            $crate::phrases::listed!($crate::phrases::SPACED, $list),
-            $crate::phrases::listed!($crate::phrases::UNSPACED, $list),
+        $crate::ledger::text::word_list!(
+            $crate::phrases::SPACED,
+            $list,
+            $crate::phrases::listed!($crate::phrases::UNSPACED, $list)
         )
     };
     ($tables:expr, $list:literal) => {
-        $crate::ledger::text::WordList::new($crate::phrases::listed!($tables, $list), &[])
+        $crate::ledger::text::word_list!($tables, $list, &[])
+    };
+    ($tables:expr, $list:literal, $pieces:expr) => {
+        $crate::ledger::text::WordList::new(
+            const { &$crate::ledger::text::by_group(*$crate::phrases::listed!($tables, $list)) },
+            $pieces,
+        )
     };
 }
 pub(crate) use word_list;
 
-/// Number of bits of the set of beginnings.
-const BEGINNINGS: usize = 4096;
+/// Number of groups of phrases. The set of beginnings has 64 bits for each.
+const GROUPS: usize = 64;
+
+/// The phrases of a list, those of the same group together.
+pub(crate) const fn by_group<'a, const N: usize>(words: [&'a str; N]) -> [&'a str; N] {
+    let mut next = starts_of_groups(&words);
+    let (mut sorted, mut at) = ([""; N], 0);
+    while at < N {
+        let (group, _) = beginning(words[at].as_bytes());
+        sorted[next[group] as usize] = words[at];
+        next[group] += 1;
+        at += 1;
+    }
+    sorted
+}
+
+/// Where the phrases of each group start once they are sorted by group, and where the last group ends.
+const fn starts_of_groups(words: &[&str]) -> [u16; GROUPS + 1] {
+    let (mut starts, mut at) = ([0; GROUPS + 1], 0);
+    while at < words.len() {
+        let (group, _) = beginning(words[at].as_bytes());
+        starts[group + 1] += 1;
+        at += 1;
+    }
+    at = 1;
+    while at <= GROUPS {
+        starts[at] += starts[at - 1];
+        at += 1;
+    }
+    starts
+}
 
 impl<'a> WordList<'a> {
+    /// A list of phrases in the order of [`by_group`], and of those in languages without spaces between words.
     pub(crate) const fn new(words: &'a [&'a str], pieces: &'a [&'a str]) -> Self {
-        let mut beginnings = [0; BEGINNINGS / 64];
+        let mut beginnings = [0; GROUPS];
         let mut at = 0;
         while at < words.len() {
-            let (slot, bit) = beginning(words[at].as_bytes());
-            beginnings[slot] |= bit;
+            let (group, bit) = beginning(words[at].as_bytes());
+            beginnings[group] |= bit;
             at += 1;
         }
-        Self { words, beginnings, pieces }
+        Self { words, beginnings, starts: starts_of_groups(words), pieces }
     }
 
     /// Whether `text` contains one of them in any language.
@@ -433,8 +473,7 @@ impl<'a> WordList<'a> {
 
     /// Whether `word`, which is in lower case, is one of them.
     pub(crate) fn has(&self, word: &str) -> bool {
-        let (slot, bit) = beginning(word.as_bytes());
-        self.beginnings[slot] & bit != 0 && self.words.contains(&word)
+        self.with_beginning(word.as_bytes()).contains(&word)
     }
 
     /// Whether `normalised` text starts with one of them.
@@ -453,15 +492,22 @@ impl<'a> WordList<'a> {
             return true;
         }
         let lower = |at: usize| beginning_of.get(at).map_or(0, |byte| LOWER[*byte as usize]);
-        let (slot, bit) = beginning(&[0, 1, 2].map(|at| if lower(at) == 0 { b' ' } else { lower(at) }));
-        self.beginnings[slot] & bit != 0
+        let (group, bit) = beginning(&[0, 1, 2].map(|at| if lower(at) == 0 { b' ' } else { lower(at) }));
+        self.beginnings[group] & bit != 0
     }
 
     /// Those that `rest` begins with.
     fn at(&self, rest: &[u8]) -> impl Iterator<Item = &'a str> {
-        let (slot, bit) = beginning(rest);
-        let words = if self.beginnings[slot] & bit == 0 { &[] } else { self.words };
-        words.iter().copied().filter(move |word| is_word_at(rest, word.as_bytes()))
+        self.with_beginning(rest).iter().copied().filter(move |word| is_word_at(rest, word.as_bytes()))
+    }
+
+    /// The phrases of a group, if one of the list may have the beginning of `rest`.
+    fn with_beginning(&self, rest: &[u8]) -> &'a [&'a str] {
+        let (group, bit) = beginning(rest);
+        if self.beginnings[group] & bit == 0 {
+            return &[];
+        }
+        &self.words[usize::from(self.starts[group])..usize::from(self.starts[group + 1])]
     }
 }
 
@@ -474,7 +520,7 @@ fn is_word_at(rest: &[u8], word: &[u8]) -> bool {
         && rest[..end] == *word
 }
 
-/// The position of the first three bytes in a set of bits. Bytes after a word of one letter are ignored.
+/// The group of the first three bytes, and their bit in it. Bytes after a word of one letter are ignored.
 const fn beginning(word: &[u8]) -> (usize, u64) {
     let (first, second, third) = match word {
         [] => (b' ', b' ', b' '),
@@ -482,8 +528,8 @@ const fn beginning(word: &[u8]) -> (usize, u64) {
         [first, second] => (*first, *second, b' '),
         [first, second, third, ..] => (*first, *second, *third),
     };
-    let place = (first as usize * 961 + second as usize * 31 + third as usize) % BEGINNINGS;
-    (place / 64, 1 << (place % 64))
+    let place = first as usize * 961 + second as usize * 31 + third as usize;
+    (place / 64 % GROUPS, 1 << (place % 64))
 }
 
 /// Whether `normalised` text contains one of `words`. This is for lists that only one function searches for.
@@ -677,7 +723,8 @@ mod tests {
         #[test]
         fn words_are_found_where_a_search_finds_them(text in "[ab' ]{0,20}", words in proptest::collection::vec("[ab']{1,3}( [ab]{1,2})?", 0..4)) {
             let text = normalised(&text);
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+            words.sort_by_key(|word| beginning(word.as_bytes()).0);
             let expected = words.iter().any(|word| text.contains(&format!(" {word} ")));
             proptest::prop_assert_eq!(has_any(&text, &words), expected);
             let expected = words.iter().any(|word| text.starts_with(&format!(" {word} ")));
