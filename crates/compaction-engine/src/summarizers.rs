@@ -80,9 +80,6 @@ pub struct SummaryJob {
     pub redactor: Option<Arc<Redactor>>,
 }
 
-/// Tokens of the longest request that an extractive summary shows in full.
-const MOST_REQUEST_TOKENS: u64 = 1_000;
-
 impl SummaryJob {
     /// Maximum output tokens.
     pub fn max_tokens(&self) -> u64 {
@@ -96,19 +93,17 @@ impl SummaryJob {
     }
 
     /// Maximum tokens of a summary that is written without a model: it must be clearly smaller than what it replaces.
-    /// What an earlier compaction kept does not lose half of its room with each new one. The request of a turn always
-    /// has room, because the work continues with it. A history before a turn states what the turn leaves, so the turn
-    /// also counts there, and the summary of the turn is part of the result.
+    /// What an earlier compaction kept does not lose a third of its room with each new one. The work continues with the
+    /// turn, so its first part may keep most of its words. A history before a turn states what the turn leaves, so the
+    /// turn also counts there, and the summary of the turn is part of the result.
     pub(crate) fn most_local_tokens(&self) -> u64 {
         let turn: u64 = self.turn.iter().map(|prepared| prepared.message.tokens()).sum();
         let whole = self.tokens() + turn;
+        if self.kind == RequestKind::TurnPrefix {
+            return whole / 10 * 9;
+        }
         let previous = self.previous_summary.as_deref().map_or(0, estimate_text);
-        let request = self.messages.first().filter(|_| self.kind == RequestKind::TurnPrefix);
-        let request = request.map_or(0, |prepared| prepared.message.tokens().min(MOST_REQUEST_TOKENS));
-        (previous + (whole - previous) / 2)
-            .min(whole / 4 * 3)
-            .max(whole / 2)
-            .max((request + request / 3).min(whole / 4 * 3))
+        (previous + (whole - previous) / 3 * 2).min(whole / 10 * 9)
     }
 
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.

@@ -185,6 +185,28 @@ async fn an_extractive_summary_and_its_facts_hold_no_secret() {
     assert_eq!(done.redactions.values().sum::<u32>(), 2, "{:?}", done.redactions);
 }
 
+/// A summary has room, so what was said in the removed part of the newest turn stays.
+#[tokio::test]
+async fn a_short_turn_that_is_split_keeps_its_sentences() {
+    let (_, engine) = engine(&json!({ "compaction": { "keepRecentTokens": 40 } }), Say::Nothing);
+    let rule = |number: usize| format!("Rule {number} of the gate says that order {number}7 waits in room {number}3.");
+    let answer: Vec<String> = (1..25).map(rule).collect();
+    let code = "row = read()\n".repeat(80);
+    let said = [
+        ("user", format!("Add an action that blocks an account. {}", "It is urgent. ".repeat(100))),
+        ("assistant", format!("The action `block` is in place. {}", "It was tried. ".repeat(100))),
+        ("user", "Now close an order without a review if the confidence is above 0.9.".to_owned()),
+        ("assistant", format!("{}\n```\n{code}```\n", answer.join(" "))),
+        ("assistant", "I can offer another way. ".repeat(10)),
+    ];
+    let messages = said.map(|(role, text)| message(&json!({ "role": role, "content": text })));
+    let session = Arc::new(OpenSession::of_messages(&messages).unwrap());
+    let compaction = engine.compact(&session, CompactionRequest::default()).await.unwrap();
+    for sentence in answer {
+        assert!(compaction.summary.contains(&sentence), "{sentence}\n{}", compaction.summary);
+    }
+}
+
 #[tokio::test]
 async fn a_host_gives_the_summary_or_calls_it_off() {
     let scene = Scene::new(Say::Give("All of it was about the parser.")).await;
