@@ -311,33 +311,41 @@ pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut breaks = Vec::new();
     let (mut end, mut is_code, mut before) = (0, false, "");
     for whole in text.split_inclusive('\n') {
-        let line = whole.trim();
+        // The lines of a quote continue each other.
+        let line = whole.trim_start().strip_prefix(QUOTE_BAR).filter(|_| before.trim_start().starts_with(QUOTE_BAR));
+        let (mark, line) = line.map_or((0, whole), |line| (whole.len() - line.len(), line));
         let is_wrapped = !is_code
-            && (width.is_some_and(|width| continues(before, whole) && fills(before, whole, width))
-                || is_long_before_lower_case(before.trim(), line));
+            && (width.is_some_and(|width| continues(before, line) && fills(before, line, width))
+                || is_long_before_lower_case(before.trim(), line.trim()));
         if is_wrapped {
-            breaks.push(end - 1);
+            breaks.push(end - 1..end + mark);
         }
-        is_code ^= is_fence(line);
+        is_code ^= is_fence(whole.trim());
         (end, before) = (end + whole.len(), whole);
     }
     if breaks.is_empty() {
         return text;
     }
     let (mut joined, mut from) = (String::with_capacity(text.len()), 0);
-    for at in breaks {
-        joined.push_str(&text[from..at]);
-        joined.push(' ');
-        from = at + 1;
+    for joint in breaks {
+        joined.push_str(&text[from..joint.start]);
+        joined.extend(std::iter::repeat_n(' ', joint.len()));
+        from = joint.end;
     }
     Cow::Owned(joined + &text[from..])
 }
+
+/// How a terminal shows the mark of a quote.
+const QUOTE_BAR: char = '\u{258e}';
+
+/// Marks at the end of a line that end no sentence.
+const WITHIN: [char; 10] = [',', '/', '-', ')', '`', '+', '&', '\u{2192}', '\u{2013}', '\u{2014}'];
 
 /// Whether a long line ends within a sentence, before one that begins in lower case.
 fn is_long_before_lower_case(before: &str, line: &str) -> bool {
     before.len() >= SHORTEST_WRAPPED
         && memchr::memchr_iter(b' ', before.as_bytes()).nth(FEWEST_SPACES - 1).is_some()
-        && before.ends_with(|last: char| last.is_alphanumeric() || matches!(last, ',' | '/' | '-' | ')' | '`'))
+        && before.ends_with(|last: char| last.is_alphanumeric() || WITHIN.contains(&last))
         && !before.starts_with(['#', '|'])
         && line.starts_with(char::is_lowercase)
         && without_marker(line).len() == line.len()
@@ -620,8 +628,7 @@ pub(super) fn is_fence(line: &str) -> bool {
 
 /// A line without the marks of headings, quotes and lists at its beginning.
 pub(crate) fn without_marker(line: &str) -> &str {
-    // The bar is how a terminal shows the mark of a quote.
-    let line = trim_start(trim(line).trim_start_matches('\u{258e}'));
+    let line = trim_start(trim(line).trim_start_matches(QUOTE_BAR));
     let marks = line.bytes().take_while(|byte| matches!(byte, b'#' | b'>' | b'*' | b'-' | b'+' | b' ')).count();
     // A glob or the name of an argument may begin with the last of these marks.
     let is_name = |rest: &str| rest.starts_with(|one: char| one.is_ascii_lowercase() || matches!(one, '/' | '_'));
@@ -726,6 +733,11 @@ mod tests {
         ] {
             assert_eq!(joined(left), left);
         }
+        let way = "The whole of it works: a proposal \u{2192} the gate \u{2192} a review \u{2192}\na row in the table";
+        assert_eq!(joined(way), way.replace('\n', " "));
+        let quote = "It says:\n\u{258e} No order is closed and none is marked without an explicit action of\n\u{258e} a person.";
+        let line = "No order is closed and none is marked without an explicit action of     a person.";
+        assert_eq!(joined(quote), format!("It says:\n\u{258e} {line}"), "positions stay");
     }
 
     #[test]
