@@ -194,7 +194,8 @@ fn is_quoted_name(name: &str) -> bool {
 }
 
 /// Whether a name is of no use for continuing the work: a length in a style sheet, a colour of one digit, a number or a
-/// capitalised word that neither a person nor an error used, or the name of a generated file with a hash or a time in it.
+/// capitalised word that neither a person nor an error used, the name of a generated file with a hash or a time in it,
+/// or a path that leads out of the work.
 pub(crate) fn is_noise(name: &NameRecord) -> bool {
     let text = name.name.as_str();
     let bytes = text.as_bytes();
@@ -206,8 +207,41 @@ pub(crate) fn is_noise(name: &NameRecord) -> bool {
     let is_number = || bytes.iter().all(u8::is_ascii_digit);
     let is_year = || is_number() && bytes.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
     let is_word = || bytes.iter().all(u8::is_ascii_uppercase);
-    is_length || is_colour || is_year() || !is_stressed && (is_number() || is_word()) || is_generated(text)
+    is_length
+        || is_colour
+        || is_year()
+        || !is_stressed && (is_number() || is_word())
+        || is_generated(text)
+        || is_elsewhere(text)
+        || are_words(name)
 }
+
+/// Parts of paths to installed packages.
+const INSTALLED: &[&str] = listed!(PROGRAMS, "names: installed packages");
+/// Directories of devices, processes and programs.
+const OF_SYSTEM: [&str; 5] = ["/dev/", "/proc/", "/bin/", "/usr/bin/", "/usr/local/bin/"];
+
+/// Whether a path is one of an installed package or of the system.
+fn is_elsewhere(path: &str) -> bool {
+    let parts = || path.split(['/', '\\']);
+    let is_of_system = |directory: &&str| path.starts_with(*directory) || path == directory.trim_end_matches('/');
+    parts().nth(1).is_some()
+        && (parts().any(|part| INSTALLED.contains(&part)) || OF_SYSTEM.iter().any(|directory| is_of_system(directory)))
+}
+
+/// Whether what looks like a path is a list: `GET/POST`, `.ts/.tsx`, or two words that only a model wrote, in prose.
+fn are_words(name: &NameRecord) -> bool {
+    let path = name.name.as_str();
+    let Some((first, rest)) = path.split_once('/').filter(|(first, _)| !first.is_empty()) else { return false };
+    let all = |is_one: fn(&str) -> bool| is_one(first) && rest.split('/').all(is_one);
+    let is_prose = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_uppercase()))
+        || all(|part| part.len() > 1 && part.starts_with('.') && !part.starts_with(".."))
+        || name.places == Places::ANSWER && !DIRECTORIES.contains(&first) && is_prose(first) && is_prose(rest)
+}
+
+/// Usual names of directories.
+const DIRECTORIES: &[&str] = listed!(PROGRAMS, "names: directories");
 
 /// Units of style sheets and of times.
 const UNITS: &[&str] = listed!(PROGRAMS, "names: units");
@@ -605,8 +639,23 @@ mod tests {
             "assets/KaTeX_Main-Regular.1608a09b.woff",
             "IMG-4F7739DC537C.jpeg",
             "/tmp/shots/screenshot-1788095503961-0.jpg",
+            "/dev/null",
+            "/usr/bin",
+            "/usr/bin/env",
+            "3\\venv\\Lib\\site-packages\\django\\db\\models\\query.py",
+            "/srv/shop/node_modules/x/index.js",
+            "GET/POST/PATCH",
+            ".ts/.tsx/.js",
+            "DD/MM/YYYY",
+            "reads/validates",
         ] {
             assert!(is_noise(&record(name, Places::ANSWER)), "{name}");
+        }
+        assert!(!is_noise(&record("src/parser", Places::ANSWER)));
+        for name in
+            ["reads/validates", "devices/null", ".github/workflows", "../.env", "api/v1", "/api/GET", "Makefile"]
+        {
+            assert!(!is_noise(&record(name, Places::ANSWER.with(Places::CALL))), "{name}");
         }
         for name in [
             "b5bd68",
