@@ -398,7 +398,7 @@ pub(crate) use word_list;
 const GROUPS: usize = 64;
 
 /// The phrases of a list, those of the same group together.
-pub(crate) const fn by_group<'a, const N: usize>(words: [&'a str; N]) -> [&'a str; N] {
+pub(crate) const fn by_group<const N: usize>(words: [&str; N]) -> [&str; N] {
     let mut next = starts_of_groups(&words);
     let (mut sorted, mut at) = ([""; N], 0);
     while at < N {
