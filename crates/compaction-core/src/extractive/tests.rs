@@ -15,6 +15,7 @@ use crate::json::{RawObject, encode_string};
 use crate::summary::{SummaryDocument, append_file_blocks, missing_headings};
 use crate::tokens::estimate_text;
 
+mod blocked;
 mod next;
 mod outcome;
 mod results;

@@ -6,7 +6,8 @@ use std::hash::BuildHasher;
 
 use super::changes::Changes;
 use super::commands::{
-    core_command, is_goal, is_lookup, is_test, only_looks, purposes, removed_files, steps_of, without_shell_setup,
+    core_command, is_goal, is_lookup, is_test, looks_up, only_looks, purposes, removed_files, steps_of,
+    without_shell_setup,
 };
 use super::errors::{Errors, NO_OUTPUT, error_line, is_trailer};
 use super::failing::failing;
@@ -14,9 +15,9 @@ use super::last_step::tells;
 use super::names::ending;
 use super::notes::{
     COMMITTED, FAILED, LATEST_WORDS, LOOKED_UP, MOVED_BACK, NO_RESULT, NoteKind, NoteList, RESET_TO, SO_FAR,
-    SourcePosition, THE_LATEST, WORKING_ON,
+    SourcePosition, THE_LATEST, UNKNOWN, WORKING_ON,
 };
-use super::outcomes::{outcomes, sentences_of};
+use super::outcomes::{outcomes, says_denied, sentences_of, shown_command};
 use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResult, without_frame};
 use super::terms::TextHashing;
@@ -27,8 +28,8 @@ use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::{
     FileAccess, FileTools, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run,
-    has_failed, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits,
-    running, unapplied,
+    has_failed, is_approval, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits,
+    reported_edits, running, unapplied,
 };
 
 /// Most known files that are searched for the one that a call means.
@@ -403,6 +404,12 @@ impl<'a> Actions<'a> {
             errors.refuse(&shown(&core_of(subject.0, &subject.1)), output, place);
             return Vec::new();
         }
+        if is_run && is_approval(printed) {
+            self.note_approved(place, &subject);
+            let is_told = purposes(&subject.1).iter().any(|purpose| !looks_up(purpose));
+            let line = format!("`{}`{UNKNOWN}", shown_command(&subject.1));
+            return is_told.then_some((Voice::Action, line)).into_iter().collect();
+        }
         let known = || -> Box<dyn Iterator<Item = &str>> { Box::new(self.files.keys().map(String::as_str)) };
         let files = match &action {
             ToolAction::Run { files, .. } => files_of_run(files, printed, known),
@@ -614,7 +621,8 @@ impl<'a> Actions<'a> {
         if error == "Command aborted" || error == "Operation aborted" {
             return;
         }
-        let is_lookup = kind == ActionKind::Run && only_looks(&target);
+        // A program that may not do its work stops it, even if it was only asked for its state.
+        let is_lookup = kind == ActionKind::Run && only_looks(&target) && !says_denied(error);
         let core = core_of(kind, &target);
         if is_lookup {
             self.lookups += 1;
@@ -640,6 +648,13 @@ impl<'a> Actions<'a> {
         }
     }
 
+    /// Records a command that a person let run, if nothing says what came of it.
+    fn note_approved(&mut self, place: SourcePosition<'_>, (kind, target): &Subject) {
+        if let Some(command) = self.command(*kind, &core_of(*kind, target), place) {
+            command.outcome = Outcome::Open;
+        }
+    }
+
     /// Records a success. It resolves the errors of the same command, however its output was shaped, and those of each
     /// step of a chain.
     pub(super) fn succeed(
@@ -649,6 +664,9 @@ impl<'a> Actions<'a> {
         times: u64,
         errors: &mut Errors,
     ) {
+        if kind == ActionKind::Run {
+            errors.resolve_replaced(&target);
+        }
         if kind == ActionKind::Run && is_lookup(&target) {
             self.lookups += 1;
             return;

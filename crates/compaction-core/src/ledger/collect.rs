@@ -312,6 +312,10 @@ impl<'a> Collector<'a> {
         if let Some(answers) = person::answers_of_screen(&words) {
             return self.read_answers(place, answers);
         }
+        let (words, screen) = match person::before_screen(&words) {
+            Some((own, screen)) => (Cow::Owned(own), Some(screen.to_owned())),
+            None => (words, None),
+        };
         if self.dialogue.is_repeated(&words) {
             // The newer answer counts.
             self.asked.reply = None;
@@ -328,8 +332,11 @@ impl<'a> Collector<'a> {
             Some((command, is_bare)) => self.read_person(place, &command, is_bare),
             None => self.read_person(place, own, false),
         }
+        if let Some(screen) = &screen {
+            self.statements.add_quoted(place, screen);
+        }
         // The name of a command is not a path.
-        match own.len() < words.len() || is_undo {
+        match own.len() < words.len() || is_undo || screen.is_some() {
             true => self.read_prose(without_undo(own), place, Places::PERSON),
             false => self.read_names(content, place, if is_harness { Places::ANSWER } else { Places::PERSON }),
         }
@@ -359,6 +366,9 @@ impl<'a> Collector<'a> {
     /// Reads what a person answered to questions that a tool asked.
     fn read_answers(&mut self, place: SourcePosition<'a>, answers: &str) {
         self.statements.add_person(place, answers, passages(answers));
+        if person::is_permission(answers) {
+            return;
+        }
         let answer = clip_middle(answers.trim_start_matches(['\u{b7}', ' ', '\n']), LONGEST_ANSWER);
         self.notes.add(NoteKind::Decision, &format!("{ANSWERED}{answer}"), place, false);
         read_constraints(place, answers, true, &mut self.notes);
@@ -658,6 +668,7 @@ impl<'a> Collector<'a> {
         }
         let since = self.actions.last_call().max(self.first - 1).max(self.asked_at());
         self.errors.read_remark(&text, since);
+        self.errors.read_success(&text);
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         let mut is_step = false;

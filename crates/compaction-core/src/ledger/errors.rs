@@ -6,15 +6,18 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 pub use lines::error_line;
-pub(super) use lines::{CAUSES, NO_OUTPUT, Worth, is_cause, is_trailer, lines_with_causes, worth};
+pub(super) use lines::{
+    CAUSES, NO_OUTPUT, Worth, is_cause, is_frame, is_trailer, lines_with_causes, message_of_shell, worth,
+};
 
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
-use super::commands::{is_check, is_goal, purposes};
+use super::commands::{is_check, is_goal, is_test, purposes};
 use super::failing::Failing;
+use super::names::ending;
 use super::notes::SourcePosition;
 use super::person::words_in_result;
-use super::problems::{is_problem, is_unsolved};
+use super::problems::{is_conditional, is_problem, is_unsolved};
 use super::statements::sentences;
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
@@ -241,12 +244,45 @@ impl Errors {
     /// Records what the model said right after the message at `since`. Later errors that it calls expected or harmless
     /// block nothing.
     pub(super) fn read_remark(&mut self, text: &str, since: u64) {
+        if self.open.is_empty() {
+            return;
+        }
+        if self.open.keys().any(|index| lacks_program(&self.list[*index])) && goes_another_way(text) {
+            let lower = text.to_lowercase();
+            self.close(|error, _| lacks_program(error) && names(&lower, error));
+        }
         if self.newest <= since {
             return;
         }
         let is_behind = |error: &ErrorRecord| error.position > since;
-        if self.open.keys().any(|index| is_behind(&self.list[*index])) && excuses(text) {
+        if !self.open.keys().any(|index| is_behind(&self.list[*index])) {
+            return;
+        }
+        if excuses(text) {
             self.close(|error, _| is_behind(error));
+        } else if goes_another_way(text) {
+            // If the other way fails, too, that failure blocks.
+            self.close(|error, _| is_behind(error) && error.subject.is_some() && !aims(error));
+        }
+    }
+
+    /// Records words of the model at any time after a failure. A test, a build or a similar check of which they say that
+    /// it passes no longer blocks, unless failing tests are known by their names.
+    pub(super) fn read_success(&mut self, text: &str) {
+        if self.open.is_empty() || !self.open.keys().any(|index| aims(&self.list[*index])) || tells_failure(text) {
+            return;
+        }
+        let passed: Vec<&str> = clauses_of(text).filter(|clause| says_passed(clause)).collect();
+        if !passed.is_empty() {
+            self.close(|error, _| !is_lasting(error) && passes(error, &passed));
+        }
+    }
+
+    /// Records a command that succeeded. It does what failed before because a program or tool is missing, if it names the
+    /// same file or address.
+    pub(super) fn resolve_replaced(&mut self, command: &str) {
+        if !self.open.is_empty() {
+            self.close(|error, _| lacks_program(error) && shares_target(error, command));
         }
     }
 
@@ -374,6 +410,76 @@ fn tells_failure(answer: &str) -> bool {
 
 /// Most sentences of an answer that are searched for a failure.
 const MOST_SENTENCES: usize = 60;
+
+/// Words of errors about a program that cannot be started, in lower case.
+const NO_EXECUTABLE: &[&str] = &["executable doesn't exist", "executable file not found"];
+
+/// Whether a call failed because a program or tool is missing.
+fn lacks_program(error: &ErrorRecord) -> bool {
+    [NO_PROGRAM, NO_TOOLS, NO_EXECUTABLE].iter().any(|words| has_one(&error.line, words))
+}
+
+/// Whether a command names a file or an address of the call that failed.
+fn shares_target(error: &ErrorRecord, command: &str) -> bool {
+    let is_around =
+        |one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '`' | '{' | '}' | '(' | ')' | ';' | ',');
+    let is_target = |word: &&str| word.contains("://") || word.contains('/') && ending(word).is_some();
+    let targets = |text: &'_ str| -> Vec<String> {
+        let words = text.split(is_around).filter(is_target);
+        words.map(|word| word.trim_end_matches('/').to_owned()).collect()
+    };
+    let own = targets(error.subject.as_deref().unwrap_or_default());
+    !own.is_empty() && targets(command).iter().any(|word| own.contains(word))
+}
+
+/// Phrases in which the model changes to another way.
+static OTHER_WAYS: WordList = word_list!("reasons: switching");
+/// Phrases that say that something does not work.
+static NOT_POSSIBLE: WordList = word_list!(SPACED, "reasons: not possible");
+/// First words of the way that the model takes then.
+static WAYS: WordList = word_list!(SPACED, "reasons: other way");
+/// Longest text right after a failure that may say so, in UTF-16 units. A longer one is an answer.
+const LONGEST_REMARK: usize = 600;
+
+/// Whether a text says right after a failure that the model does the same in another way.
+fn goes_another_way(text: &str) -> bool {
+    if utf16_len(text) > LONGEST_REMARK || text.trim_end().ends_with(['?', '\u{ff1f}']) {
+        return false;
+    }
+    let words = normalised(text);
+    let turns = |(at, _): (usize, &str)| WAYS.is_in(&words[at..]);
+    OTHER_WAYS.is_said_in(text, &words) || NOT_POSSIBLE.found_in(&words).any(turns)
+}
+
+/// Words for tests, in all languages.
+static TESTS: WordList = word_list!("errors: tests");
+/// Words for builds, linters and type checkers.
+static OTHER_CHECKS: WordList = word_list!("errors: builds");
+/// Words that say that these passed.
+static PASSING: WordList = word_list!("errors: passing");
+/// Words with which such a clause says something else.
+static NOT_PASSING: WordList = word_list!("errors: not passing");
+
+/// The clauses of a text.
+fn clauses_of(text: &str) -> impl Iterator<Item = &str> {
+    let is_end = |one: char| {
+        matches!(one, '.' | '!' | ';' | ',' | '\n' | '\u{3002}' | '\u{ff0c}' | '\u{ff1b}' | '\u{ff01}' | '\u{3001}')
+    };
+    text.split(is_end).take(MOST_SENTENCES)
+}
+
+/// Whether a clause says that some check passed.
+fn says_passed(clause: &str) -> bool {
+    let words = normalised(clause);
+    PASSING.is_said_in(clause, &words) && !NOT_PASSING.is_said_in(clause, &words) && !is_conditional(clause)
+}
+
+/// Whether clauses about passed checks are about the one that failed.
+fn passes(error: &ErrorRecord, clauses: &[&str]) -> bool {
+    let Some(subject) = error.subject.as_deref().filter(|subject| is_check(subject)) else { return false };
+    let kind = if is_test(subject) { &TESTS } else { &OTHER_CHECKS };
+    clauses.iter().any(|clause| kind.is_said(clause))
+}
 
 /// Number of successes without an error after which it blocks nothing.
 fn successes_without(error: &ErrorRecord) -> u64 {

@@ -7,7 +7,7 @@ use super::commands::{clip_command, only_looks, without_preparation};
 use super::conclusions::concluded_report;
 use super::errors::{NO_OUTPUT, Worth, error_line, is_cause, is_trailer, lines_with_causes, worth};
 use super::logs::{findings, without_prefixes};
-use super::notes::{FAILED, OPEN_FILE};
+use super::notes::{FAILED, OPEN_FILE, UNKNOWN};
 use super::outcomes::counted_line;
 use super::problems::is_unsolved;
 use super::results::{SEPARATOR, without_frame};
@@ -19,7 +19,8 @@ use crate::message::{Body, Message, ToolCall};
 use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{
-    FileTools, ToolAction, added_lines, classify, has_failed, is_interruption, is_refusal, printed_text, removed_lines,
+    FileTools, ToolAction, added_lines, classify, has_failed, is_approval, is_interruption, is_refusal, printed_text,
+    removed_lines,
 };
 
 /// Most calls of one message that are shown.
@@ -418,6 +419,9 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
     if has_failed && is_refusal(output) {
         let what = if is_interruption(output) { "interrupted" } else { "refused" };
         return Some(format!(" (the user {what} it)"));
+    }
+    if is_approval(output) {
+        return Some(UNKNOWN.to_owned());
     }
     let printed = printed_text(output);
     let log = without_frame(&printed);

@@ -40,6 +40,21 @@ pub(super) fn without_prefixes(log: &str) -> Cow<'_, str> {
     Cow::Owned(without_colours(&told.join("\n")).into_owned())
 }
 
+/// Names of levels with which lines of logs begin.
+const LOG_LEVELS: [&str; 9] = ["TRACE", "DEBUG", "INFO", "LOG", "NOTICE", "WARN", "WARNING", "ERROR", "CRITICAL"];
+
+/// Whether all lines of a text are those of a log: each begins with a level or a time.
+pub(crate) fn is_log(text: &str) -> bool {
+    let begins = |line: &str| {
+        let bare = line.trim_start_matches(['[', ' ']);
+        let level = bare.split(|one: char| !one.is_ascii_uppercase()).next().unwrap_or_default();
+        let is_level = LOG_LEVELS.contains(&level) && bare[level.len()..].starts_with([':', ']', ' ']);
+        is_level || behind_time(line).is_some()
+    };
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    lines.peek().is_some() && lines.all(begins)
+}
+
 fn first_line(log: &str) -> &str {
     log.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }

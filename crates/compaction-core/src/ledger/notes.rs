@@ -421,6 +421,8 @@ pub(crate) const CHECKED_WITH: &str = "Built and tested with: ";
 pub(crate) const LOOKED_UP: &str = "Looked things up on the command line";
 /// Ends the item of a call that has no result yet.
 pub(crate) const NO_RESULT: &str = ": no result yet";
+/// The outcome of a command whose result says nothing about it.
+pub(crate) const UNKNOWN: &str = ": result not known";
 /// Starts the milestones in the item of a request without a complete answer.
 pub(crate) const SO_FAR: &str = "done so far: ";
 /// Starts the item of a request without a complete answer.

@@ -11,7 +11,7 @@ use super::actions::Subject;
 use super::commands::{
     clip_command, core_command, is_check, is_goal, looks_up, purposes, without_filter, without_quoted,
 };
-use super::errors::{NO_OUTPUT, error_line, is_cause};
+use super::errors::{NO_OUTPUT, error_line, is_cause, is_frame};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
 use super::last_step::starts_agent;
@@ -245,7 +245,8 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
     }
     let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
     // A script may succeed although a program that it ran failed.
-    if let Some(line) = failed_end(output).filter(|_| does && !has_failed) {
+    let stopped = || failed_end(output).or_else(|| if is_told { None } else { denied(output) });
+    if let Some(line) = Some(()).filter(|()| does && !has_failed).and_then(|()| stopped()) {
         return Outcomes { statements: Vec::new(), failure: Some(line) };
     }
     if let Some(Counted { line, has_failures, are_errors }) = Some(()).filter(|()| does).and_then(|()| counted(output))
@@ -376,6 +377,25 @@ fn failed_end(output: &str) -> Option<String> {
     let last = lines.find(|line| !line.is_empty() && !is_status(line))?;
     let lower = lower(last);
     FAILED_ENDS.iter().any(|start| lower.starts_with(start)).then(|| one_line(&clip_middle(last, SHORT_RESULT)))
+}
+
+/// What a program prints that may not do what it is for, in lower case.
+const DENIED: &[&str] = listed!(PROGRAMS, "outcomes: denied");
+/// Most lines of such an output. In a longer one, the words may be about anything.
+const MOST_DENIED: usize = 3;
+
+/// The line of a short output in which a program says that it has no access.
+fn denied(output: &str) -> Option<String> {
+    let lines = prefix_utf16(output, START_UNITS).lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty() && !is_frame(line)).take(MOST_DENIED + 1).collect();
+    let found = lines.iter().find(|line| says_denied(line)).filter(|_| lines.len() <= MOST_DENIED)?;
+    Some(one_line(&clip_middle(found, SHORT_RESULT)))
+}
+
+/// Whether a program says in a line that it has no access.
+pub(super) fn says_denied(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    DENIED.iter().any(|words| lower.contains(words))
 }
 
 /// `[main 1a2b3c4] subject` as git reports a commit.

@@ -124,6 +124,27 @@ fn legal(text: &str) -> Option<Range<usize>> {
     (is_whole && places.len() >= FEWEST_LEGAL).then_some(start..end)
 }
 
+/// Most lines of a person behind what they pasted from a terminal.
+const MOST_BEHIND: usize = 3;
+
+/// Whether a line has the prompt of PowerShell: `PS C:\\work> `.
+fn has_prompt(line: &str) -> bool {
+    let prompt = line.split_once("PS ").filter(|(before, _)| before.is_empty() || before.ends_with(' '));
+    prompt.and_then(|(_, rest)| rest.split_once('>')).is_some_and(|(path, _)| path.get(1..3) == Some(":\\"))
+}
+
+/// The words of a person behind the text of a terminal of PowerShell, perhaps none: the last lines, after a blank one.
+/// `None` if a message is no such text.
+pub(crate) fn behind_terminal(message: &str) -> Option<String> {
+    let lines: Vec<&str> = message.trim_end().lines().map(str::trim).collect();
+    let prompt = lines.iter().rposition(|line| has_prompt(line))?;
+    let behind = &lines[prompt + 1..];
+    let start = behind.iter().rposition(|line| line.is_empty()).map_or(behind.len(), |at| at + 1);
+    let own = &behind[start..];
+    let is_own = own.len() <= MOST_BEHIND && own.iter().all(|line| is_prose(line));
+    Some(if is_own { own.join(" ") } else { String::new() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

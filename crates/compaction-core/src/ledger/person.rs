@@ -406,6 +406,37 @@ pub(super) fn answers_of_screen(words: &str) -> Option<&str> {
     (!answers.is_empty()).then_some(answers)
 }
 
+/// Beginnings of the questions of a harness whether it may make a call, in lower case.
+const PERMISSIONS: &[&str] = listed!(HARNESSES, "person: permissions");
+
+/// Whether an answer is about a single call. Nothing is decided for later ones.
+pub(super) fn is_permission(answer: &str) -> bool {
+    let answer = answer.trim_start();
+    PERMISSIONS.iter().any(|start| answer.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start)))
+}
+
+/// Marks with which agents begin lines on their screens.
+const SCREEN_MARKS: [char; 3] = ['\u{23fa}', '\u{23bf}', '\u{273b}'];
+/// The sign before the words of a person on such a screen.
+const PROMPT_SIGN: char = '\u{276f}';
+
+/// The words of a person in a message with a copy of an agent's screen behind them, and that copy; `None` if there is
+/// no such copy or nothing else. A last paragraph that is not indented is the person's again.
+pub(super) fn before_screen(words: &str) -> Option<(String, &str)> {
+    let is_mark = |line: &str| line.trim_start().starts_with(SCREEN_MARKS);
+    let start = words.split_inclusive('\n').scan(0, |at, line| {
+        *at += line.len();
+        Some((*at - line.len(), line))
+    });
+    let (start, _) = start.into_iter().find(|(_, line)| is_mark(line))?;
+    let own = words[..start].trim().trim_start_matches(PROMPT_SIGN).trim();
+    let screen = words[start..].trim_end();
+    let (screen, last) = screen.rsplit_once("\n\n").unwrap_or((screen, ""));
+    let is_own = !last.is_empty() && last.lines().all(|line| line.starts_with(char::is_alphanumeric));
+    let (screen, last) = if is_own { (screen, last) } else { (words[start..].trim_end(), "") };
+    (!own.is_empty()).then(|| (format!("{own}\n\n{last}").trim_end().to_owned(), screen))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,6 +447,17 @@ mod tests {
         assert_eq!(answers, Some("\u{b7} Which store? \u{2192} SQLite"));
         assert_eq!(answers_of_screen("User answered Claude's questions:"), None);
         assert_eq!(answers_of_screen("Did the user answer Claude's questions?"), None);
+    }
+
+    #[test]
+    fn the_screen_behind_the_words_of_a_person_is_split_off() {
+        let screen = "\u{23fa} I read it.\n  \u{23bf} 3 lines\n\n\u{273b} Done";
+        let found = before_screen("\u{276f} look at it\n\u{23fa} I read it.\n  \u{23bf} 3 lines\n\n\u{273b} Done\n");
+        assert_eq!(found, Some(("look at it".to_owned(), screen)));
+        let asked = format!("look at this:\n{screen}\n\nwhy three lines?");
+        assert_eq!(before_screen(&asked), Some(("look at this:\n\nwhy three lines?".to_owned(), screen)));
+        assert_eq!(before_screen(screen), None, "nothing is the person's");
+        assert_eq!(before_screen("plain words"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::closed_requests::PERSISTING;
 use super::constraints::{FORBIDDING, clauses, is_constraint};
 use super::cues::is_typed;
-use super::errors::{error_line, is_cause, lines_with_causes};
+use super::errors::{error_line, is_cause, lines_with_causes, message_of_shell};
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
@@ -270,8 +270,9 @@ fn is_pasted(line: &str) -> bool {
 
 /// Whether a message pastes an error.
 fn pastes_error(message: &str) -> bool {
-    lines_with_causes(without_documentation(message))
-        .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
+    message_of_shell(message).is_some()
+        || lines_with_causes(without_documentation(message))
+            .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
 }
 
 /// The lines that a person wrote before and behind what they pasted. A message that they typed is whole.
@@ -290,8 +291,11 @@ pub(crate) fn pasted_error(message: &str) -> Option<String> {
     if !pastes_error(message) {
         return None;
     }
-    let pasted: Vec<&str> = pasted(without_documentation(message)).collect();
-    let error = error_line(&pasted.join("\n"));
+    // The message is a sentence, and its lines may be in any language.
+    let error = message_of_shell(message).unwrap_or_else(|| {
+        let pasted: Vec<&str> = pasted(without_documentation(message)).collect();
+        error_line(&pasted.join("\n"))
+    });
     Some(clip(&one_line(&error), LONGEST_ERROR))
 }
 

@@ -7,7 +7,7 @@ const REFUSALS: &[&str] = listed!(HARNESSES, "refusals: refused");
 /// The same of calls that a person ended while they ran.
 const INTERRUPTIONS: &[&str] = listed!(HARNESSES, "refusals: interrupted");
 /// Each of both has one of these words.
-const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o"];
+const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o", "skipping edits"];
 /// Leading bytes of a result that are searched for a refusal.
 const REFUSAL_BYTES: usize = 400;
 
@@ -19,6 +19,15 @@ pub(crate) fn is_refusal(text: &str) -> bool {
     }
     let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));
     has_one(REFUSAL_WORDS) && (has_one(REFUSALS) || has_one(INTERRUPTIONS))
+}
+
+/// Whole results that only say that a person let a call run, in lower case.
+const APPROVALS: &[&str] = listed!(HARNESSES, "results: approvals");
+
+/// Whether a result only says that a person let the call run. Nobody knows what came of it.
+pub(crate) fn is_approval(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(['.', '*']);
+    APPROVALS.iter().any(|approval| text.eq_ignore_ascii_case(approval))
 }
 
 /// Whether a refusal only interrupts the call, and says nothing about what it was to do.

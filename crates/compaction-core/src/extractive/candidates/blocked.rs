@@ -15,6 +15,7 @@ use crate::ledger::errors::{INTERRUPTED, REFUSED, is_lasting};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, sets_aside};
+use crate::ledger::requests::is_telling;
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -30,6 +31,9 @@ const MOST_COMPARED: usize = 32;
 const FEWEST_MESSAGES: u64 = 4;
 /// Longest subject of a failure, in UTF-16 units.
 const LONGEST_SUBJECT: usize = 100;
+/// The subject of a failure may take the room of a summary divided by this, but at least so many UTF-16 units.
+const SUBJECT_PART: usize = 80;
+const SHORTEST_SUBJECT: usize = 28;
 /// Longest reason of a failure, in UTF-16 units.
 const LONGEST_LINE: usize = 160;
 /// Longest sentence of the model about it, in UTF-16 units.
@@ -51,11 +55,13 @@ impl Builder<'_> {
         let saved_at = saved_at.map_or(0, |one| one.position);
         let settled_at = saved_at.max(self.goal_reached_at());
         let given_up = self.given_up();
+        // In a short summary, the reason matters more than the whole command.
+        let longest = (self.units / SUBJECT_PART).clamp(SHORTEST_SUBJECT, LONGEST_SUBJECT);
         let is_given_up = |error: &ErrorRecord| given_up.contains(&error.position) && !is_lasting(error);
         for error in ledger.unresolved_errors().filter(|error| !is_given_up(error)) {
             if error.line == INTERRUPTED && self.kind == SummaryKind::History {
                 let subject = error.subject.as_deref().unwrap_or_default();
-                let item = format!("Interrupted by the user: {}", quote(&told_subject(subject)));
+                let item = format!("Interrupted by the user: {}", quote(&told_subject(subject, longest)));
                 self.pool.add(Section::InProgress, &item, Origin::at(error.position), Rank::Focus);
                 continue;
             }
@@ -68,8 +74,8 @@ impl Builder<'_> {
             // Other tools do not depend on files.
             let is_run = error.subject.as_deref().is_some_and(|subject| !is_call(subject));
             let mut item = match is_run && changed_at > error.position && !is_file() {
-                true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
-                false => error_item(error),
+                true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error, longest)),
+                false => error_item(error, longest),
             };
             if is_lasting(error) && self.is_set_aside(error.position) {
                 item.push_str(" (set aside by the user)");
@@ -109,10 +115,18 @@ impl Builder<'_> {
         };
         let is_refused =
             |error: &&ErrorRecord| error.is_resolved && (error.line.starts_with(REFUSED) || error.line == INTERRUPTED);
+        // What the model reports about the file since settles it, too.
+        let is_told = |path: &str, at: u64| {
+            let later = ledger.statements.iter().rev().take_while(|one| one.position > at);
+            later.filter(|one| one.voice == Voice::Report).any(|one| one.text.contains(end_of(path, 1)))
+        };
         let refused = ledger.errors.iter().rev().filter(is_refused);
         let paths = refused.filter_map(|error| Some((error, error.subject.as_deref()?)));
         let open = paths.filter(|(error, path)| {
-            ending(path).is_some() && !path.contains(['(', ' ']) && changed_at(path) < error.position
+            ending(path).is_some()
+                && !path.contains(['(', ' '])
+                && changed_at(path) < error.position
+                && !is_told(path, error.position)
         });
         for (error, path) in open.take(MOST_REFUSED) {
             let item = format!("Not on disk: the change of {} (refused by the user)", quote(path));
@@ -169,14 +183,19 @@ impl Builder<'_> {
         let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
         let requests = requests.filter(|request| !given_up.contains(&request.position));
         let newest = requests.clone().next().map_or(0, |request| request.position);
+        let is_newest_telling = requests.clone().next().is_some_and(|request| is_telling(&request.text));
         for (at, request) in requests.take(REPORTS).enumerate() {
             // In a long document, the person's words are at the beginning and end.
             let headings = || request.text.lines().filter(|line| line.starts_with('#')).count();
             let is_pasted = utf16_len(&request.text) > LONGEST_TYPED
                 && (is_document(&request.text) || headings() >= FEWEST_HEADINGS);
-            // A request after which nothing was done is about the same, such as an order to repair it.
+            // A request after which nothing was done is about the same, such as an order to repair it. In a conversation
+            // without calls, an answer is all that can be done.
+            let is_talk = ledger.commands.is_empty() && ledger.files.is_empty();
+            let is_told = is_talk && at > 0 && request.is_answered && is_newest_telling;
             let is_left = || at > 0 && self.has_acted_between(request.position, newest);
             let is_worked_on = is_pasted
+                || is_told
                 || acted_at > request.position
                     && (is_left() || ended_at > acted_at || at == 0 && went_on(request.position));
             let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {
@@ -292,14 +311,15 @@ fn is_call(subject: &str) -> bool {
     call.is_some_and(|(_, rest)| rest.starts_with('{') || rest.ends_with(')'))
 }
 
-fn told_subject(subject: &str) -> String {
+fn told_subject(subject: &str, units: usize) -> String {
     match is_call(subject) {
-        true => shown_call(subject, LONGEST_SUBJECT),
-        false => clip_command(subject, LONGEST_SUBJECT),
+        true => shown_call(subject, units),
+        false => clip_command(subject, units),
     }
 }
 
-fn error_item(error: &ErrorRecord) -> String {
+/// A failure, with its subject in at most `units` UTF-16 units.
+fn error_item(error: &ErrorRecord, units: usize) -> String {
     let mut line = clip(&error.line, LONGEST_LINE);
     let names = error.failing.told(&error.line);
     match line.starts_with(|first: char| first.is_ascii_digit()) {
@@ -312,7 +332,7 @@ fn error_item(error: &ErrorRecord) -> String {
         line.push_str(&format!("; the first error: {cause}"));
     }
     match &error.subject {
-        Some(subject) => format!("{}{FAILED}{line}", quote(&told_subject(subject))),
+        Some(subject) => format!("{}{FAILED}{line}", quote(&told_subject(subject, units))),
         None => format!("The last request to the model{FAILED}{line}"),
     }
 }

@@ -13,6 +13,8 @@ use crate::ledger::notes::{
     AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, OBJECTED_TO_ANSWER, PASTED,
     TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
+use crate::ledger::pasted::behind_terminal;
+use crate::ledger::problems::pasted_error;
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
 use crate::ledger::rules::{FROM_NOW_ON, only_sets_rules};
 use crate::ledger::slash::RESETS;
@@ -291,6 +293,9 @@ pub(super) fn only_explores(request: &str) -> bool {
 
 /// The error at the end of terminal output that a person pasted without words, with the place named before it.
 pub(super) fn shell_error(request: &str) -> Option<String> {
+    if let Some(told) = of_terminal(request) {
+        return Some(told);
+    }
     let lines: Vec<&str> = request.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (first, last) = (lines.first()?, lines.last()?);
     let is_asking = last.ends_with(['?', '\u{ff1f}']) || WORK.starts(&normalised(last)) && !last.contains(':');
@@ -305,6 +310,14 @@ pub(super) fn shell_error(request: &str) -> Option<String> {
     let place = place.map(|place| format!("{}: ", place.trim_end_matches(':'))).unwrap_or_default();
     let is_error = at > 0 && utf16_len(&error) >= FEWEST_OF_ERROR;
     is_error.then(|| clip_middle(&one_line(&format!("{PASTED}{place}{error}")), LONGEST_AIM))
+}
+
+/// The words of a person behind the text of a terminal, with its error.
+pub(super) fn of_terminal(request: &str) -> Option<String> {
+    let own = behind_terminal(request)?;
+    let error = pasted_error(request).map(|error| format!("{PASTED}{error}"));
+    let told: Vec<String> = [own, error.unwrap_or_default()].into_iter().filter(|part| !part.is_empty()).collect();
+    (!told.is_empty()).then(|| clip_middle(&one_line(&told.join(" ")), LONGEST_AIM))
 }
 
 /// Whether a line is the prompt of a shell, with or without a command after it.

@@ -1,5 +1,6 @@
 //! What comes next: the open request, part by part, with the error that it pastes and the option that it chooses.
 
+use super::goal::of_terminal;
 use super::newest_answer::is_question;
 use super::requests::IN_ANSWER;
 use super::{Builder, LONGEST_REPEAT};
@@ -10,6 +11,7 @@ use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
 use crate::ledger::constraints::{clauses, gives_task};
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_typed};
+use crate::ledger::logs::is_log;
 use crate::ledger::names::ending;
 use crate::ledger::notes::{
     CAUSE, FILES_LEFT, GO_ON, LISTED_STEPS, NOT_RUN, OFFERED, OLD_PLAN, OPEN_PARTS, SEND_AGAIN, THE_LATEST, TO_RUN,
@@ -44,6 +46,10 @@ const MOST_TASKS: usize = 3;
 const ANNOUNCED_LAST: &str = "announced last: ";
 /// Most UTF-16 units of the cause that the model found, and of what it announced.
 const LONGEST_CAUSE: usize = 240;
+/// Number of newest requests before a log that may tell what it is about.
+const MOST_BEFORE_LOG: usize = 4;
+/// Ends the problem that a log is about.
+const WITH_LOG: &str = " (the user then pasted a log)";
 /// The step while a command goes on in the background.
 const SEE_THE_END: &str = "See how the command ended that runs in the background";
 /// UTF-16 units of a sentence that only says that the cause is found.
@@ -169,10 +175,25 @@ impl<'a> Builder<'a> {
             return THE_LATEST.to_owned();
         }
         let units = (self.units / ORDER_PART).clamp(SHORTEST_ORDER, LONGEST_ORDER);
-        match reported(request).filter(|_| is_pasted(request)) {
+        if let Some(told) = of_terminal(request) {
+            return clip(&told, units);
+        }
+        let problem = reported(request).filter(|_| is_pasted(request));
+        match problem.or_else(|| self.problem_behind_log(request)) {
             Some(problem) => clip(&problem, units),
+            None if is_log(request) => THE_LATEST.to_owned(),
             None => told_in(request, units),
         }
+    }
+
+    /// The newest problem that the person told in words before a request that is only a log.
+    pub(super) fn problem_behind_log(&self, request: &str) -> Option<String> {
+        if !is_log(request) {
+            return None;
+        }
+        let before = self.ledger.requests.iter().rev().filter(|one| !is_log(&one.text)).take(MOST_BEFORE_LOG);
+        let problem = before.filter(|one| is_typed(&one.text)).find_map(|one| reported(&one.text))?;
+        Some(format!("{problem}{WITH_LOG}"))
     }
 
     /// What the model announced last, unless it was begun.

@@ -11,6 +11,7 @@ use crate::ledger::cues::{is_substantive, is_typed, typed};
 use crate::ledger::notes::{CHOSE, GO_ON, LATEST, REJECTED, SAID_OF, WORKING_ON};
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::topic_scores;
+use crate::ledger::slash::RESETS;
 use crate::ledger::statements::sentences;
 use crate::ledger::templates::{is_procedure, task};
 use crate::ledger::text::{clip, clip_sentences, one_line};
@@ -91,7 +92,7 @@ impl<'a> Builder<'a> {
         if let Some(latest) = latest {
             // The steps of a template are needed while it is worked on.
             let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
-            let pasted = shell_error(request);
+            let pasted = shell_error(request).or_else(|| self.problem_behind_log(request));
             let is_pasted = pasted.is_some();
             let line = match latest.weight {
                 RequestWeight::Command => self.with_title(latest).to_owned(),
@@ -130,7 +131,7 @@ impl<'a> Builder<'a> {
     /// The request of the turn that follows: whole if it is short, else its sentences that tell most.
     pub(super) fn in_goal(&self, turn: &str) -> String {
         let (fewest, most) = TURN_UNITS;
-        let whole = asked(turn, usize::MAX);
+        let whole = self.problem_behind_log(turn).unwrap_or_else(|| asked(turn, usize::MAX));
         match utf16_len(&whole) <= (self.units / TURN_IN_GOAL).clamp(fewest, LONGEST_IN_GOAL) {
             true => whole,
             false => told_in(task(turn).unwrap_or(turn), (self.units / TURN_PART).clamp(fewest, most)),
@@ -276,6 +277,10 @@ impl<'a> Builder<'a> {
             return true;
         }
         let Some(last) = self.ledger.last_request() else { return false };
+        // The person left what came before.
+        if RESETS.contains(&last.text.trim()) {
+            return false;
+        }
         // A latest request from an earlier summary is open if that summary said so.
         let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
         match last.position {

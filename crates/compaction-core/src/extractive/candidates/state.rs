@@ -24,7 +24,7 @@ use crate::ledger::cues::{is_announcement, is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
     ANNOUNCED, ANSWER, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, LATEST_WORDS, NOTHING_RUN,
-    NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, WORKING_ON,
+    NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
 };
 use crate::ledger::problems::reports;
 use crate::ledger::statements::{prose, sentences, without_marker};
@@ -337,7 +337,7 @@ impl<'a> Builder<'a> {
         // The last step has an item of its own.
         let is_step = |run: &CommandRecord| run.position == self.ledger.last_step.position && self.is_going_on();
         let is_told = |run: &CommandRecord| standing.iter().any(|one| one.position == run.position) || is_step(run);
-        let runs = self.ledger.commands.iter().filter(|run| run.position > since && run.outcome != Outcome::Open);
+        let runs = self.ledger.commands.iter().filter(|run| run.position > since);
         // Something that failed and was done in another way is not progress.
         let is_open = |run: &CommandRecord| {
             let subject = shown(&run.command);
@@ -637,6 +637,7 @@ fn outcome(run: &CommandRecord) -> String {
     match (run.outcome, &run.last_error) {
         (Outcome::Failed, Some(error)) => format!("{command}{FAILED}{}", clip(&one_line(error), LONGEST_RUN)),
         (Outcome::Failed, None) => format!("{command} failed"),
+        (Outcome::Open, _) => format!("{verb} {command}{UNKNOWN}"),
         _ => format!("{verb} {command}"),
     }
 }

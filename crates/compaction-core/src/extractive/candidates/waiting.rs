@@ -1,12 +1,12 @@
 //! What a finished turn waits for: what its answer asks the person to do, or the options that it lets them choose from.
 
 use super::Builder;
+use crate::ledger::NoteKind;
 use crate::ledger::answers::{EITHER, asks_to_try};
 use crate::ledger::commands::{looks_up, purposes};
 use crate::ledger::constraints::FORBIDDING;
 use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
 use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normalised, word_list};
-use crate::ledger::{NoteKind, Outcome};
 
 /// Beginnings of sentences in which an answer offers several ways to continue.
 static OFFERING: WordList = word_list!("waiting: offering");
@@ -43,8 +43,7 @@ impl Builder<'_> {
         let changed_at = self.ledger.code_changed_at();
         let runs = self.ledger.commands.iter().rev().take_while(|run| run.position > changed_at);
         let is_run = |purpose: &String| !looks_up(purpose);
-        let mut runs = runs.filter(|run| run.outcome != Outcome::Open);
-        changed_at > since && !runs.any(|run| run.is_call || purposes(&run.command).iter().any(is_run))
+        changed_at > since && !runs.clone().any(|run| run.is_call || purposes(&run.command).iter().any(is_run))
     }
 }
 

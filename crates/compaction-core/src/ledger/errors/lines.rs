@@ -56,7 +56,8 @@ const ROOT: &str = "Caused by: ";
 pub fn error_line(output: &str) -> String {
     let output = without_colours(output);
     let lines = searched_lines(&output);
-    let Some(found) = exception(&lines).or_else(|| most_telling(&lines)) else {
+    let found = exception(&lines).or_else(|| message_at(&lines));
+    let Some(found) = found.or_else(|| most_telling(&lines)) else {
         return NO_OUTPUT.to_owned();
     };
     clip(&with_details(&lines, found), LONGEST_TEXT)
@@ -96,6 +97,50 @@ fn exception(lines: &[&str]) -> Option<usize> {
         }
     }
     found
+}
+
+/// Begins the lines in which PowerShell shows where an error comes from and what kind it has.
+const FRAME: &str = "+ ";
+/// Begins one of them.
+const KIND_OF_ERROR: &str = "+ CategoryInfo";
+/// Most lines of a message above them.
+const MOST_OF_MESSAGE: usize = 3;
+
+/// Whether a line only shows where an error of PowerShell comes from.
+pub(in crate::ledger) fn is_frame(line: &str) -> bool {
+    line.trim_start().starts_with(FRAME)
+}
+
+/// Whether a line ends like that in which PowerShell names the place of an error, in any language: `At line:1 char:64`.
+fn is_place_of_shell(line: &str) -> bool {
+    let is_numbered = |part: &str| {
+        part.split_once(':').is_some_and(|(name, number)| {
+            let is_number = !number.is_empty() && number.bytes().all(|one| one.is_ascii_digit());
+            is_number && name.ends_with(char::is_alphabetic)
+        })
+    };
+    let mut words = line.rsplitn(3, ' ');
+    line.len() <= JUDGED && words.by_ref().take(2).filter(|word| is_numbered(word)).count() == 2
+}
+
+/// The message of the first error of PowerShell, above its place. It begins with the name of a command.
+fn message_at(lines: &[&str]) -> Option<usize> {
+    let is_place = |pair: &[&str]| is_frame(pair[1]) && is_place_of_shell(pair[0].trim());
+    let place = lines.windows(2).position(is_place)?;
+    let above = || (0..place).rev().take_while(|at| !is_blank(lines[*at])).take(MOST_OF_MESSAGE);
+    let begins = |at: &usize| {
+        let name = lines[*at].split(':').next().unwrap_or_default().trim();
+        name.len() < lines[*at].trim().len() && !name.is_empty() && !name.contains(char::is_whitespace)
+    };
+    above().find(begins).or_else(|| above().next())
+}
+
+/// The message of the first error that PowerShell prints in a text.
+pub(in crate::ledger) fn message_of_shell(text: &str) -> Option<String> {
+    // Most texts have none of these lines.
+    memchr::memmem::find(text.as_bytes(), KIND_OF_ERROR.as_bytes())?;
+    let lines: Vec<&str> = text.lines().collect();
+    message_at(&lines).map(|at| clip(&one_line(lines[at]), LONGEST_TEXT))
 }
 
 fn most_telling(lines: &[&str]) -> Option<usize> {

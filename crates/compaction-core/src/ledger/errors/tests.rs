@@ -10,6 +10,16 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("no words of failure", "one\ntwo\n\nCommand exited with code 3", "two"),
     ("a trailer alone", "Command exited with code 3", "Command exited with code 3"),
     ("the simplest", "a\nerror: b\nc", "error: b"),
+    (
+        "powershell",
+        "Restart-Service : Cannot find any service with service name 'web'.\nAt line:1 char:3\n+   Restart-Service web\n+   ~~~~~~~\n    + CategoryInfo          : ObjectNotFound: (web:String) [Restart-Service], ServiceCommandException\n    + FullyQualifiedErrorId : NoServiceFoundForGivenName",
+        "Restart-Service : Cannot find any service with service name 'web'.",
+    ),
+    (
+        "powershell, in Russian",
+        "Get-Item : Не удается найти путь \"C:\\shop\".\nстрока:1 знак:1\n+ Get-Item C:\\shop\n+ ~~~\n    + CategoryInfo          : ObjectNotFound: (C:\\shop:String) [Get-Item]",
+        "Get-Item : Не удается найти путь \"C:\\shop\".",
+    ),
     ("nothing", "", "no output"),
     ("blank lines", " \n\n\t\n", "no output"),
     (
