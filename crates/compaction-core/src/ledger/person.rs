@@ -423,18 +423,18 @@ const PROMPT_SIGN: char = '\u{276f}';
 /// The words of a person in a message with a copy of an agent's screen behind them, and that copy; `None` if there is
 /// no such copy or nothing else. A last paragraph that is not indented is the person's again.
 pub(super) fn before_screen(words: &str) -> Option<(String, &str)> {
-    let is_mark = |line: &str| line.trim_start().starts_with(SCREEN_MARKS);
-    let start = words.split_inclusive('\n').scan(0, |at, line| {
-        *at += line.len();
-        Some((*at - line.len(), line))
-    });
-    let (start, _) = start.into_iter().find(|(_, line)| is_mark(line))?;
-    let own = words[..start].trim().trim_start_matches(PROMPT_SIGN).trim();
-    let screen = words[start..].trim_end();
-    let (screen, last) = screen.rsplit_once("\n\n").unwrap_or((screen, ""));
-    let is_own = !last.is_empty() && last.lines().all(|line| line.starts_with(char::is_alphanumeric));
-    let (screen, last) = if is_own { (screen, last) } else { (words[start..].trim_end(), "") };
-    (!own.is_empty()).then(|| (format!("{own}\n\n{last}").trim_end().to_owned(), screen))
+    let is_mark = |line: &&str| line.trim_start().starts_with(SCREEN_MARKS);
+    let start: usize = words.split_inclusive('\n').take_while(|line| !is_mark(line)).map(str::len).sum();
+    let (own, screen) = words.split_at(start);
+    let (own, screen) = (own.trim().trim_start_matches(PROMPT_SIGN).trim(), screen.trim_end());
+    if own.is_empty() || screen.is_empty() {
+        return None;
+    }
+    let is_own = |last: &str| last.lines().all(|line| line.starts_with(char::is_alphanumeric));
+    match screen.rsplit_once("\n\n").filter(|(_, last)| is_own(last)) {
+        Some((screen, last)) => Some((format!("{own}\n\n{last}"), screen)),
+        None => Some((own.to_owned(), screen)),
+    }
 }
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ impl Builder<'_> {
     /// Whether code changed after the message at `since`, and nothing ran after the last change.
     pub(super) fn is_unproved(&self, since: u64) -> bool {
         let changed_at = self.ledger.code_changed_at();
-        let runs = self.ledger.commands.iter().rev().take_while(|run| run.position > changed_at);
+        let mut runs = self.ledger.commands.iter().rev().take_while(|run| run.position > changed_at);
         let is_run = |purpose: &String| !looks_up(purpose);
-        changed_at > since && !runs.clone().any(|run| run.is_call || purposes(&run.command).iter().any(is_run))
+        changed_at > since && !runs.any(|run| run.is_call || purposes(&run.command).iter().any(is_run))
     }
 }
 
