@@ -32,7 +32,7 @@ fn another_way_right_after_a_failure_replaces_it() {
     assert!(!blocked(&[&failed[..], &[looked]].concat()).is_empty());
     // A later step names the missing program and its replacement.
     let shown = [runs("2", "sqlite3 shop.db .tables"), returns("2", "bash: sqlite3: command not found", true)];
-    let named = says("Neither xsv nor sqlite3 is available, so I'm using Python for both.", "toolUse");
+    let named = says("xsv and sqlite3 are not installed, so I'm using Python for both.", "toolUse");
     assert_eq!(blocked(&[&failed[..], &shown, &[named]].concat()), "");
     // The same file by another program.
     let read = [runs("2", "python3 count.py data/orders.json"), returns("2", "41 orders", false)];
