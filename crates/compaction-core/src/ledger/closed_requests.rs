@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use super::answers::{agrees_with_person, is_no_refusal, misses};
 use super::bold::without_bold;
+use super::completed::{begins_with_done, finished_list, gives_up, narrates};
 use super::conclusions::is_at_it;
 use super::constraints::OBJECTING;
 use super::cues::{is_announcement, is_substantive, typed};
 use super::frames::OPTION;
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED};
-use super::problems::{is_conditional, is_word_of_problem, own_words, pasted_error, reports};
+use super::problems::{is_conditional, is_denied, is_unsolved, is_word_of_problem, own_words, pasted_error, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
 use super::statements::{Voice, is_code, is_fence, is_prose, sentences, without_marker};
@@ -109,6 +110,8 @@ pub(super) struct Asked {
     is_left: bool,
     /// The words of the request whose answer a person refused with this one. An answer that is accepted settles it, too.
     reopened: Option<String>,
+    /// Whether the person praised the work, although no answer ended it.
+    is_praised: bool,
     /// Position of the earliest request whose answer the person took back without a word; 0 for none.
     pub(super) taken_back: u64,
 }
@@ -128,7 +131,8 @@ impl Asked {
         match self.answers.last_mut() {
             Some((first, last)) if last_call < *last => {
                 *last = position;
-                let claims = |reply: &Option<String>| reply.as_deref().is_some_and(is_claim);
+                let is_made = |reply: &str| is_claim(reply) || begins_with_done(reply);
+                let claims = |reply: &Option<String>| reply.as_deref().is_some_and(is_made);
                 let is_newer =
                     position.saturating_sub(*first) >= MANY_MESSAGES || claims(&reply) && !claims(&self.reply);
                 let earlier = self.reply.take();
@@ -139,6 +143,18 @@ impl Asked {
                 self.reply = reply;
             }
         }
+    }
+
+    /// Takes the words at `position` as the answer, which the person accepts.
+    pub(super) fn accept(&mut self, position: u64, reply: String) {
+        self.answers.push((position, position));
+        self.reply = Some(reply);
+        self.is_praised = true;
+    }
+
+    /// Whether the person praised the work.
+    pub(super) fn is_praised(&self) -> bool {
+        self.is_praised
     }
 
     /// Records a message that a harness wrote in the name of the person.
@@ -200,6 +216,10 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
         }
         for sentence in sentences(line) {
             let sentence = one_line(&without_bold(sentence));
+            // The paragraph is a thought.
+            if said.is_empty() && narrates(&sentence) {
+                break;
+            }
             let is_told = is_outcome(&sentence);
             // Words of thanks and the like leave the opening to the next paragraph.
             let is_passed = || !leads(&sentence) && (introduces(&sentence) || !tells(&sentence));
@@ -215,18 +235,24 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
             }
         }
     }
+    if said.is_empty() {
+        said = one_line(&finished_list(answer).join("; ").replace("**", ""));
+    }
     (!said.is_empty()).then(|| clip_sentences(&said, LONGEST_REPLY))
 }
 
 /// Marks outside of ASCII with which a sentence begins.
 const OPENERS: [char; 8] = ['\u{bf}', '\u{a1}', '\u{ab}', '\u{2018}', '\u{201c}', '\u{201e}', '\u{300c}', '\u{300e}'];
 
+/// Marks after which bold words are a sentence and not a heading.
+const ENDS_OF_SENTENCE: [char; 4] = ['.', '!', '\u{3002}', '\u{ff01}'];
+
 /// Whether a line is a heading: marked as one, bold as a whole, or behind a symbol.
 fn is_label(line: &str) -> bool {
     let bold = || line.strip_prefix("**")?.strip_suffix("**");
     let is_symbol = |one: char| !one.is_ascii() && !one.is_alphanumeric() && !OPENERS.contains(&one);
     line.starts_with('#')
-        || bold().is_some_and(|inner| !inner.contains("**"))
+        || bold().is_some_and(|inner| !inner.contains("**") && !inner.ends_with(ENDS_OF_SENTENCE))
         || line.starts_with(is_symbol)
         || !line.contains(char::is_alphanumeric)
 }
@@ -243,8 +269,9 @@ fn is_item(line: &str) -> bool {
 fn is_outcome(sentence: &str) -> bool {
     let is_numbering = |one: char| one.is_ascii_digit() || one == '.' || one == ' ';
     let behind = || sentence.split_once(", ").is_some_and(|(_, behind)| is_announcement(behind));
-    is_statement(sentence)
-        && !leads(sentence.trim_end_matches(is_numbering))
+    // A list of what was done often follows.
+    let is_done = || leads(sentence) && begins_with_done(sentence);
+    (is_done() || is_statement(sentence) && !leads(sentence.trim_end_matches(is_numbering)))
         && tells(sentence)
         && !introduces(sentence)
         && !agrees_with_person(sentence)
@@ -587,6 +614,12 @@ pub(crate) fn objection(message: &str, answer: &str) -> Option<String> {
     let denied = denied(message);
     (!denied.is_empty() && shares(&subjects(&denied), &subjects(answer), OBJECTED_WORDS, OBJECTED_PAIRS))
         .then(|| one_line(&denied))
+}
+
+/// Whether the first words of an answer say that the request failed, or that the model gives up.
+pub(crate) fn tells_failure(reply: &str) -> bool {
+    let first = sentences(reply).next().unwrap_or(reply);
+    reports(reply) || is_unsolved(first) || is_denied(first) || gives_up(first)
 }
 
 /// Words with which a model claims that something works now.

@@ -8,13 +8,16 @@ use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, comes_back, has_question, is_about, is_claim, is_settled_by_answer,
     leads, objected_item, objection, only_proposes, opening, orders_undo, proposed_item, rejects, reopens, shows,
+    tells_failure,
 };
 use super::commands::core_command;
+use super::completed::{is_call, is_qualified};
 use super::cues::is_substantive;
 use super::errors::{Errors, is_failed_request};
 use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
 use super::names::{NameKind, Names};
+use super::noise::praises_first;
 use super::notes::{
     ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, FINISHED, Note, NoteKind, NoteList, PUSHED, SourcePosition,
     TOOK_BACK, UNDID, UNDID_WORK, undone,
@@ -81,6 +84,8 @@ pub struct Collector<'a> {
     pub(super) notes: NoteList,
     pub(super) statements: Statements,
     plan: LatestPlan,
+    /// The tasks that the model reported as done since the person spoke.
+    reported_done: Vec<String>,
     new_tasks: NewTasks,
     newest_calls: NewestCalls<'a>,
     /// The statements of the calls in the newest message by their ids, with its position.
@@ -133,6 +138,7 @@ impl<'a> Collector<'a> {
             notes: NoteList::default(),
             statements: Statements::default(),
             plan: LatestPlan::default(),
+            reported_done: Vec::new(),
             new_tasks: NewTasks::default(),
             newest_calls: NewestCalls::default(),
             said_by_calls: HashMap::default(),
@@ -414,6 +420,7 @@ impl<'a> Collector<'a> {
                 self.asked.reply = None;
             }
         }
+        self.reported_done.clear();
         let words = without_undo(words);
         let pasted = if is_procedure(words) { [after_heading(words)].into() } else { passages(words) };
         self.statements.add_person(place, words, pasted);
@@ -551,6 +558,7 @@ impl<'a> Collector<'a> {
     /// Records that the answers to the open request make false claims.
     fn refute(&mut self) {
         self.asked.answers().iter().for_each(|answer| self.statements.refute(*answer, is_claim));
+        self.plan.reopen(&self.reported_done);
     }
 
     /// Whether the newest answer only shows what could be done for the open request: a plan before any change, or code
@@ -565,6 +573,7 @@ impl<'a> Collector<'a> {
     /// Records that the open request was answered, if it was. `next` is the request that follows it. Returns the request
     /// that `next` reopens.
     fn end_request(&mut self, next: &str) -> Option<String> {
+        self.accept_praised(next);
         let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
         // An error that is pasted right after a claim refutes the claim.
         if is_refused || pasted_error(next).is_some() {
@@ -583,12 +592,12 @@ impl<'a> Collector<'a> {
         request.is_answered = true;
         // An answer that is accepted settles what the request reported, too.
         let settles = |text: &str| is_settled_by_answer(text);
-        let is_settled = settles(&request.text) || reopened.is_some_and(|text| settles(&text));
+        let is_settled = asked.is_praised() || settles(&request.text) || reopened.is_some_and(|text| settles(&text));
         let text = Some(&request.text).filter(|text| is_settled && is_substantive(&own_words(text)));
         // What is said before further words and calls does not say what came of them.
         let said_at =
             || self.statements.list().iter().rev().find(|one| one.is_of_model()).map_or(0, |one| one.position);
-        let is_last = || self.actions.last_call() < position || said_at() <= position;
+        let is_last = || asked.is_praised() || self.actions.last_call() < position || said_at() <= position;
         if let (Some(text), Some(reply)) = (text, asked.reply.as_deref().filter(|_| !comes_back && is_last())) {
             let is_told = |one: &&Statement| one.position == position;
             let told = self.statements.list().iter().rev().find(is_told);
@@ -603,6 +612,19 @@ impl<'a> Collector<'a> {
         None
     }
 
+    /// Takes the newest claim of the model as the answer to the open request, if the person praises the work and goes on
+    /// although no answer ended it.
+    fn accept_praised(&mut self, next: &str) {
+        if !self.asked.answers().is_empty() || !praises_first(next) || reports(next) {
+            return;
+        }
+        let own = self.statements.list().iter().rev().take_while(|one| one.position > self.asked.position);
+        let mut said = own.filter(|one| matches!(one.voice, Voice::Report | Voice::Remark));
+        if let Some(claim) = said.find(|one| is_claim(&one.text) && !is_qualified(&one.text)) {
+            self.asked.accept(claim.position, claim.text.clone());
+        }
+    }
+
     /// Whether the answer to the open request tells no success, or a message comes back to it.
     fn comes_back(&self, message: &str) -> bool {
         let reply = self.asked.reply.as_deref().unwrap_or_default();
@@ -610,7 +632,7 @@ impl<'a> Collector<'a> {
         let request = requests.find(|request| request.position == self.asked.position);
         let is_same = |request: &Request| one_line(&request.text) == one_line(message);
         let returns = |request: &Request| self.has_changed() && comes_back(message, &request.text, reply);
-        let has_failed = |request: &Request| reports(reply) && !has_question(&request.text);
+        let has_failed = |request: &Request| tells_failure(reply) && !has_question(&request.text);
         request.is_some_and(|request| is_same(request) || has_failed(request) || returns(request))
     }
 
@@ -647,7 +669,9 @@ impl<'a> Collector<'a> {
             self.errors.add(None, &super::error_line(&text), place, false);
             return;
         }
-        let is_final = assistant.stop_reason.as_deref() == Some("stop");
+        // A copied screen shows a call that was only started as words.
+        let stop = assistant.stop_reason.as_deref().filter(|_| !is_call(&text));
+        let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
         self.dialogue.add_decisions(place, &parts, is_final, &mut self.notes);
@@ -670,7 +694,8 @@ impl<'a> Collector<'a> {
         self.errors.read_remark(&text, since);
         self.errors.read_success(&text);
         self.plan.read_answer(&text, place.position);
-        self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
+        self.reported_done.extend(self.plan.read_reports(&text, is_final));
+        self.dialogue.read_model(place, text, stop);
         let mut is_step = false;
         self.said_by_calls.clear();
         for (number, call) in assistant.tool_calls().enumerate() {

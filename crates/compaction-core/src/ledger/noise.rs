@@ -111,6 +111,15 @@ fn is_picture(text: &str) -> bool {
     marks.is_some_and(|marks| marks.split("] [").all(is_mark))
 }
 
+/// Whether the first clause of a longer message only says that something is good: `Great, now add a menu`.
+pub(super) fn praises_first(message: &str) -> bool {
+    let marks = [',', '.', '!', ';', '\n', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}'];
+    message
+        .trim_start()
+        .split_once(marks)
+        .is_some_and(|(first, rest)| praises(first) && rest.contains(char::is_alphanumeric))
+}
+
 /// Whether a message only says that something is good.
 fn praises(text: &str) -> bool {
     if text.len() > MOST_BYTES {

@@ -172,7 +172,7 @@ pub(super) fn is_list_item(line: &str) -> bool {
         || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
 }
 
-fn is_title(line: &str, text: &str) -> bool {
+pub(super) fn is_title(line: &str, text: &str) -> bool {
     let ends_with_colon = text.trim_end_matches('*').trim_end().ends_with([':', '\u{ff1a}']);
     let is_heading = line.trim_start().starts_with('#') || ends_with_colon;
     if !is_heading && !is_bold(line, text) || utf16_len(text) > LONGEST_TITLE {
