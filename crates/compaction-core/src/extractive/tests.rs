@@ -18,6 +18,7 @@ use crate::tokens::estimate_text;
 mod blocked;
 mod next;
 mod outcome;
+mod reported;
 mod results;
 mod split_turn;
 mod state;

@@ -8,7 +8,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::{
     answered_item, comes_back, has_question, is_settled_by_answer, objected_item, objection, only_proposes,
-    proposed_item, rejects, shows,
+    proposed_item, rejects, shows, tells_failure,
 };
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::is_substantive;
@@ -17,7 +17,7 @@ use crate::ledger::notes::{
     KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO,
     REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
 };
-use crate::ledger::problems::{own_words, reports};
+use crate::ledger::problems::own_words;
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::repository::{is_named, renaming};
 use crate::ledger::text::{clip, quoted};
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
         if self.turn_request.is_some_and(|turn| rejects(turn, &ledger.newest_answer.text)) {
             return;
         }
-        let has_failed = |reply: &str| reports(reply) && !has_question(&request.text);
+        let has_failed = |reply: &str| tells_failure(reply) && !has_question(&request.text);
         let Some(reply) = ledger.reply.as_deref().filter(|reply| !has_failed(reply)) else { return };
         let has_changed =
             ledger.changed_at() > request.position || self.standing.iter().any(|one| one.position > request.position);

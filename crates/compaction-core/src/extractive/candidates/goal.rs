@@ -6,7 +6,9 @@ use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
 use crate::ledger::answers::is_assent;
-use crate::ledger::closed_requests::{accepts, answered_start, has_question, nearly_repeats, reopens};
+use crate::ledger::closed_requests::{
+    PERSISTING, accepts, answered_start, has_question, nearly_repeats, reopens, tells_failure,
+};
 use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, is_typed, typed};
 use crate::ledger::notes::{
@@ -14,7 +16,8 @@ use crate::ledger::notes::{
     TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
 use crate::ledger::pasted::behind_terminal;
-use crate::ledger::problems::pasted_error;
+use crate::ledger::problems::{pasted_error, reports};
+use crate::ledger::reasons::says_impossible;
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
 use crate::ledger::rules::{FROM_NOW_ON, only_sets_rules};
 use crate::ledger::slash::RESETS;
@@ -23,7 +26,7 @@ use crate::ledger::templates::task;
 use crate::ledger::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, word_list,
 };
-use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight, Voice, error_line};
+use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice, error_line};
 use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
@@ -207,8 +210,8 @@ impl<'a> Builder<'a> {
         });
         match () {
             () if is_undone() => TAKEN_BACK,
-            () if self.undone.has(request.position) || is_objected => "",
-            () if has(true) => DONE,
+            () if self.undone.has(request.position) || is_objected || self.is_not_solved(request) => "",
+            () if !has_question(&request.text) && has(true) => DONE,
             () if has(false) || self.is_answered(request) => {
                 match !has_question(&request.text) && self.has_changed_for(request) {
                     true => DONE,
@@ -217,6 +220,21 @@ impl<'a> Builder<'a> {
             }
             () => "",
         }
+    }
+
+    /// Whether the last words of the model for a request say that it failed, or the person reports the same again.
+    fn is_not_solved(&self, request: &Request) -> bool {
+        let later = || self.ledger.requests.iter().filter(|one| one.position > request.position);
+        let next = later().next().map_or(u64::MAX, |one| one.position);
+        let all = &self.ledger.statements;
+        let own = &all[all.partition_point(|one| one.position <= request.position)..];
+        let mut own: Vec<&Statement> =
+            own.iter().take_while(|one| one.position < next).filter(|one| one.is_of_model()).collect();
+        let last = own.last().map_or(0, |one| one.position);
+        own.retain(|one| one.position == last);
+        let words = later().take(COMING_BACK).map(|one| one.text.as_str()).chain(self.turn_request);
+        own.iter().take(FIRST_WORDS_OF_ANSWER).any(|one| fails(&one.text))
+            || words.into_iter().any(|one| persists(one, &request.text))
     }
 
     /// The first of the requests before the latest one that have no accepted answer.
@@ -264,6 +282,35 @@ impl<'a> Builder<'a> {
         }
     }
 }
+
+/// Number of later requests that may report the same again.
+const COMING_BACK: usize = 4;
+/// Number of first statements of an answer that may say that the request failed.
+const FIRST_WORDS_OF_ANSWER: usize = 2;
+/// Fewest digits of a number that two reports share.
+const FEWEST_DIGITS: usize = 3;
+
+/// Whether the first words of an answer say that the request failed.
+fn fails(sentence: &str) -> bool {
+    tells_failure(sentence) || says_impossible(sentence)
+}
+
+/// Whether a message says that the same is still wrong as in an `earlier` one: it names the same number, such as a status,
+/// or the same thing.
+fn persists(message: &str, earlier: &str) -> bool {
+    let numbers = |text: &str| -> Vec<String> {
+        let runs = text.split(|one: char| !one.is_ascii_digit());
+        runs.filter(|run| run.len() >= FEWEST_DIGITS).map(str::to_owned).collect()
+    };
+    let start = prefix_utf16(message, LONGEST_COMPLAINT);
+    PERSISTING.is_said(start) && {
+        let own = numbers(start);
+        numbers(earlier).iter().any(|number| own.contains(number)) || reports(start) && reopens(start, earlier, "")
+    }
+}
+
+/// UTF-16 units of a message that are searched for a complaint.
+const LONGEST_COMPLAINT: usize = 240;
 
 /// Words of requests that only ask the model to get to know a project.
 static EXPLORING: WordList = word_list!("goal: exploring");

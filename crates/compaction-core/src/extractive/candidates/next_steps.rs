@@ -309,7 +309,7 @@ impl<'a> Builder<'a> {
 
     /// The open tasks of a plan that was not updated for several requests, in one item.
     pub(super) fn stale_plan(&mut self, is_stale: bool) {
-        let plan = &self.ledger.plan;
+        let plan = &self.ledger_of_plan().plan;
         let left = plan.items.iter().skip(self.passed_tasks(plan));
         let tasks: Vec<&str> =
             left.filter(|task| task.status == PlanStatus::Pending).map(|task| task.text.as_str()).collect();

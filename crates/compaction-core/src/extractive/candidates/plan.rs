@@ -6,6 +6,7 @@ use super::state::{FILES_PART, named_files};
 use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::Ledger;
+use crate::ledger::completed::is_status_report;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::STILL_OPEN;
 use crate::ledger::steps::LatestPlan;
@@ -15,7 +16,7 @@ use crate::tools::PlanStatus;
 /// Number of requests after which a plan without updates is stale.
 pub(super) const STALE_AFTER: usize = 3;
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     /// The first open task after finished ones, with the files that changed since, if the plan says of no task that it
     /// is in progress.
     fn begun_task(&self, plan: &LatestPlan, ledger: &Ledger, passed: usize) -> Option<(usize, String)> {
@@ -29,6 +30,12 @@ impl Builder<'_> {
         files.sort_by_key(|file| std::cmp::Reverse(file.changed_at));
         let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         (!names.is_empty()).then(|| (at, named_files(&names, self.units / FILES_PART)))
+    }
+
+    /// The ledger with the plan of the history. The turn that follows may report tasks of it as done.
+    pub(super) fn ledger_of_plan(&self) -> &'a Ledger {
+        let is_same = self.with_turn.plan.position == self.ledger.plan.position;
+        if is_same { self.with_turn } else { self.ledger }
     }
 
     /// The tasks of the plan, unless it is older than the topic.
@@ -59,7 +66,8 @@ impl Builder<'_> {
             }
             return;
         }
-        let plan = &self.ledger.plan;
+        let ledger = self.ledger_of_plan();
+        let plan = &ledger.plan;
         if self.is_proposing() {
             self.proposed_plan();
         }
@@ -69,10 +77,14 @@ impl Builder<'_> {
         // An answer that ends the work also ends a plan that nobody updated. So does an answer that asks the person to
         // continue with something newer.
         let is_left = later > 0 && self.waits_for().is_some();
-        let is_stale = is_left || later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
+        // A later answer that lists what is done and what is left replaces it.
+        let answer = &self.ledger.newest_answer;
+        let is_replaced = answer.position > plan.position && is_status_report(&answer.text);
+        let is_stale =
+            is_left || is_replaced || later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
         self.stale_plan(is_stale && !is_left);
         let changed = self.changed_tasks(plan, passed);
-        let reported = self.ledger.reported_tasks();
+        let reported = ledger.reported_tasks();
         // Earlier work may have been discarded.
         let is_thrown_away = self.reset_at() > plan.position;
         let begun = self.begun_task(plan, self.ledger, passed);

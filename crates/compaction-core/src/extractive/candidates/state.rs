@@ -17,8 +17,12 @@ use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::bold::without_bold;
-use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, opening, rejects, reopens};
+use crate::ledger::closed_requests::{
+    answered_item, has_question, instructs, is_claim, is_filler, is_settled_by_answer, objection, opening, rejects,
+    reopens, tells_failure,
+};
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
+use crate::ledger::completed::finished_list;
 use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_announcement, is_substantive, typed};
 use crate::ledger::last_step::is_thought;
@@ -26,10 +30,10 @@ use crate::ledger::notes::{
     ANNOUNCED, ANSWER, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, LATEST_WORDS, NOTHING_RUN,
     NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
 };
-use crate::ledger::problems::reports;
+use crate::ledger::problems::{own_words, reports};
 use crate::ledger::statements::{prose, sentences, without_marker};
 use crate::ledger::text::{WordList, clip, clip_middle, one_line, quote, word_list};
-use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
+use crate::ledger::{CommandRecord, ErrorRecord, Ledger, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -379,8 +383,10 @@ impl<'a> Builder<'a> {
         if self.turn_request.is_some_and(is_substantive) && self.kind != SummaryKind::TurnPrefix {
             return self.answered_before_turn();
         }
-        // In Progress has the outcome of a finished turn.
-        let is_told = self.tells_report() || self.is_open();
+        if self.tells_report() {
+            return self.finished_request();
+        }
+        let is_told = self.is_open();
         if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || is_told {
             return;
         }
@@ -397,6 +403,23 @@ impl<'a> Builder<'a> {
         if let Some(said) = opening(&answer.text).filter(|_| answer.position == newest.position) {
             let item = format!("{ANSWER}{}", clip(&said, LONGEST_RESULT));
             self.pool.add(Section::Done, &item, Origin::of(newest.position, &newest.sources), Rank::Focus);
+        }
+    }
+
+    /// Adds the latest request, if a complete answer says what came of it, and files changed for it or the answer lists what
+    /// was done. In Progress has more of that answer.
+    fn finished_request(&mut self) {
+        let Some(latest) = self.latest().filter(|latest| latest.position > 0) else { return };
+        let is_named = is_settled_by_answer(&latest.text) && is_substantive(&own_words(&latest.text));
+        let has_changed = self.ledger.changed_at() > latest.position && self.waiting_question().is_none();
+        let is_check = |error: &ErrorRecord| error.subject.as_deref().is_none_or(is_check);
+        let fails = self.ledger.unresolved_errors().any(|error| error.position > latest.position && is_check(error));
+        let Some(answer) = self.own_answer() else { return };
+        let is_made = has_changed && !has_question(&latest.text) || !finished_list(answer).is_empty();
+        let said = opening(answer).filter(|said| !tells_failure(said));
+        if let Some(said) = said.filter(|_| is_named && is_made && !fails) {
+            let item = answered_item(&latest.text, &said, has_changed);
+            self.pool.add(Section::Done, &item, Origin::at(self.ledger.newest_answer.position), Rank::Low);
         }
     }
 

@@ -1,0 +1,142 @@
+//! What the model reports as done, what it gives up, and what it only begins.
+
+use super::*;
+
+/// The items of a section after `messages`.
+fn after(section: Section, messages: &[Arc<Message>]) -> String {
+    let text = text_of(&history(&prepared(messages)));
+    SummaryDocument::parse(&text).body[section].join("\n")
+}
+
+fn edits(id: &str, path: &str) -> [Arc<Message>; 2] {
+    let arguments = format!("{{\"path\":\"{path}\",\"oldText\":\"old line\",\"newText\":\"a new line of it {id}\"}}");
+    [calls(id, "edit", &arguments), returns(id, "ok", false)]
+}
+
+/// A request with a plan of three tasks, of which the first is in progress.
+fn planned() -> Vec<Arc<Message>> {
+    let plan = r#"{"todos":[{"content":"R1 Read the menu","status":"in_progress"},
+        {"content":"R2 Print the menu","status":"pending"},{"content":"R3 Write the manual","status":"pending"}]}"#;
+    vec![user("Build the printer of the menu"), calls("p", "TodoWrite", plan), returns("p", "ok", false)]
+}
+
+#[test]
+fn a_report_closes_the_tasks_of_a_plan_that_was_not_updated() {
+    for (reports, open) in [
+        (&["R1 done. Now R2: the printer"][..], &["R2 Print the menu", "R3 Write the manual"][..]),
+        (&["R1 ist fertig.", "R2 ist fertig. Jetzt R3"], &["R3 Write the manual"]),
+        (&["R1 已完成，接着做 R2", "R2 已完成"], &["R3 Write the manual"]),
+        (&["R1 is not done yet"], &["R1 Read the menu", "R2 Print the menu", "R3 Write the manual"]),
+    ] {
+        let mut messages = planned();
+        for (number, report) in reports.iter().enumerate() {
+            messages.push(says(report, "toolUse"));
+            messages.extend(edits(&number.to_string(), "menu.rs"));
+        }
+        let left = [after(Section::InProgress, &messages), after(Section::NextSteps, &messages)].join("\n");
+        let done = after(Section::Done, &messages);
+        for task in ["R1 Read the menu", "R2 Print the menu", "R3 Write the manual"] {
+            assert_eq!(left.contains(task), open.contains(&task), "{reports:?}: {task}: {left}");
+            assert_eq!(done.contains(task), !open.contains(&task), "{reports:?}: {task}: {done}");
+        }
+    }
+}
+
+#[test]
+fn a_report_of_all_the_work_closes_the_plan_until_the_person_refuses_it() {
+    for report in
+        ["All tasks are done. 12 tests pass.", "Alle Aufgaben sind erledigt.", "全部任务完成。", "Todo listo."]
+    {
+        let mut messages = planned();
+        messages.extend(edits("1", "menu.rs"));
+        messages.push(says(report, "stop"));
+        let next = after(Section::NextSteps, &messages);
+        assert!(!next.contains("R2") && !next.contains("R3"), "{report}: {next}");
+        assert!(after(Section::Done, &messages).contains("R3 Write the manual"), "{report}");
+        messages.push(user("No, that is wrong. The manual is empty"));
+        assert!(!after(Section::Done, &messages).contains("R3 Write the manual"), "{report}");
+    }
+    let mut messages = planned();
+    messages.push(says(
+        "The menu is read.\n\n**Done:**\n- R1 Read the menu\n\n**Next steps:**\n- R2 Print the menu",
+        "stop",
+    ));
+    let next = after(Section::NextSteps, &messages);
+    assert!(next.contains("R2 Print the menu") && !next.contains("R1"), "{next}");
+    assert!(!next.contains("Nothing is left"), "{next}");
+}
+
+#[test]
+fn a_call_that_was_only_started_leaves_the_request_open() {
+    let messages = [user("Run the reviewer on the menu again"), says("reviewer(Review the menu)", "stop")];
+    assert!(!after(Section::Goal, &messages).contains("(answered)"));
+    assert!(!after(Section::InProgress, &messages).contains("Nothing is in progress"));
+    assert!(after(Section::NextSteps, &messages).contains("Go on with: Run the reviewer"));
+}
+
+#[test]
+fn a_deliverable_is_done_whatever_follows_its_first_words() {
+    let asked = "Add the fourth kind of menu to the shop";
+    for (answer, outcome) in [
+        (
+            "Listo, el menú está integrado en la tienda:\n\n- la página lo muestra",
+            "Listo, el menú está integrado en la tienda",
+        ),
+        (
+            "**The menu works on the page. The phone is not tested.**\n\n- one",
+            "The menu works on the page. The phone is not tested.",
+        ),
+        ("**FEITO**\n- **Menu** na página\n- Preços na página\n\nFim.", "Menu na página; Preços na página"),
+        ("I apologize.\n\nThe menu stands on every page of the shop.", "The menu stands on every page of the shop."),
+        (
+            "The user wants a menu. It should be on the page.\n\nThe menu is on the page now.",
+            "The menu is on the page now.",
+        ),
+    ] {
+        let mut messages = vec![user(asked)];
+        messages.extend(edits("1", "menu.rs"));
+        messages.push(says(answer, "stop"));
+        let item = format!("Done: {asked} -> {outcome}");
+        assert!(after(Section::Done, &messages).contains(&item), "{answer}: {}", after(Section::Done, &messages));
+        messages.push(user("Now write the manual of the shop"));
+        assert!(after(Section::Done, &messages).contains(&item), "{answer}: {}", after(Section::Done, &messages));
+    }
+}
+
+#[test]
+fn work_that_the_person_praises_is_done_without_an_answer() {
+    let mut messages = vec![user("Repair the order of the customers in the shop")];
+    messages.extend(edits("1", "orders.rs"));
+    messages.push(says("The orders were created successfully. Let me look at the list", "toolUse"));
+    messages.push(runs("2", "./shop --list"));
+    messages.push(returns("2", "1 order", false));
+    let done = |next: &str| after(Section::Done, &[&messages[..], &[user(next), says("Ok", "toolUse")]].concat());
+    let item = "Repair the order of the customers in the shop -> The orders were created successfully.";
+    assert!(done("Great, now let's begin with the front page").contains(item), "{}", done("Great, now begin"));
+    assert!(!done("Now let's begin with the front page").contains(item));
+    assert!(!done("Great, but the orders still fail").contains(item));
+}
+
+#[test]
+fn what_failed_or_came_again_has_no_mark_of_success() {
+    let marked = |request: &str, answer: &str, next: &str| {
+        let later = user("Write the manual page of the shop now");
+        let goal = [user("Set up the shop on the server"), says("The shop is set up.", "stop")];
+        let messages = [&goal[..], &[user(request), says(answer, "stop"), user(next), says("Yes.", "stop"), later]];
+        let goal = after(Section::Goal, &messages.concat());
+        let line = goal.lines().find(|line| line.contains(request)).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{request}: {goal}")).ends_with(')')
+    };
+    let next = "Which port does the shop use for its pages?";
+    assert!(marked("Explain the log of the server to me", "The log has one line for each request.", next));
+    for (request, answer) in [
+        ("Can you connect to the server and check the log?", "I can't connect to the server, it needs a key."),
+        ("Controla o servidor da loja por mim", "Desisti. Todas as portas estão fechadas."),
+        ("Подключись к серверу и проверь журнал", "Не могу подключиться к серверу, нужен ключ."),
+    ] {
+        assert!(!marked(request, answer, next), "{request}");
+    }
+    let answer = "The route was missing, and it is in the list now.";
+    assert!(!marked("The page of the shop shows 404, why is that?", answer, "still 404, look at it again"));
+    assert!(!marked("商店的页面打开以后一直显示 404，请检查一下是什么原因", "路由缺失，现在已经添加。", "还是 404"));
+}
