@@ -91,6 +91,8 @@ impl<'a> Builder<'a> {
         let items = plan.items.iter().enumerate();
         for (at, item) in items.filter(|(_, item)| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
+                // The history before the turn lists them.
+                PlanStatus::Completed if !self.tells_state => continue,
                 PlanStatus::Completed => Section::Done,
                 PlanStatus::InProgress | PlanStatus::Pending if changed.contains(&at) => Section::Done,
                 PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
