@@ -225,8 +225,7 @@ const OF_SYSTEM: [&str; 5] = ["/dev/", "/proc/", "/bin/", "/usr/bin/", "/usr/loc
 fn is_elsewhere(path: &str) -> bool {
     let parts = || path.split(['/', '\\']);
     let is_of_system = |directory: &&str| path.starts_with(*directory) || path == directory.trim_end_matches('/');
-    parts().nth(1).is_some()
-        && (parts().any(|part| INSTALLED.contains(&part)) || OF_SYSTEM.iter().any(|directory| is_of_system(directory)))
+    parts().nth(1).is_some() && (parts().any(|part| INSTALLED.contains(&part)) || OF_SYSTEM.iter().any(is_of_system))
 }
 
 /// Whether what looks like a path is a list: `GET/POST`, `.ts/.tsx`, or two words that only a model wrote, in prose.
