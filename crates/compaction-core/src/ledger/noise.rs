@@ -112,7 +112,7 @@ fn is_picture(text: &str) -> bool {
 }
 
 /// Whether the first clause of a longer message only says that something is good: `Great, now add a menu`.
-pub(super) fn praises_first(message: &str) -> bool {
+pub(crate) fn praises_first(message: &str) -> bool {
     let marks = [',', '.', '!', ';', '\n', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}'];
     message
         .trim_start()
@@ -121,7 +121,7 @@ pub(super) fn praises_first(message: &str) -> bool {
 }
 
 /// Whether a message only says that something is good.
-fn praises(text: &str) -> bool {
+pub(crate) fn praises(text: &str) -> bool {
     if text.len() > MOST_BYTES {
         return false;
     }

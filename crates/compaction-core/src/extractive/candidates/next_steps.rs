@@ -6,13 +6,16 @@ use super::requests::IN_ANSWER;
 use super::{Builder, LONGEST_REPEAT};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
-use crate::ledger::answers::agrees_with_person;
+use crate::ledger::answers::{agrees_with_person, is_assent};
+use crate::ledger::bold::without_bold;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
+use crate::ledger::completed::finished_list;
 use crate::ledger::constraints::{clauses, gives_task};
-use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_typed};
+use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, is_typed};
 use crate::ledger::logs::is_log;
 use crate::ledger::names::ending;
+use crate::ledger::noise::{praises, praises_first};
 use crate::ledger::notes::{
     CAUSE, FILES_LEFT, GO_ON, LISTED_STEPS, NOT_RUN, OFFERED, OLD_PLAN, OPEN_PARTS, SEND_AGAIN, THE_LATEST, TO_RUN,
 };
@@ -50,6 +53,10 @@ const LONGEST_CAUSE: usize = 240;
 const MOST_BEFORE_LOG: usize = 4;
 /// Ends the problem that a log is about.
 const WITH_LOG: &str = " (the user then pasted a log)";
+/// Starts what the answer lists that the person replied to.
+const LISTED_BEFORE: &str = " (the answer before it lists: ";
+/// It may take the room of the summary divided by this.
+const LISTED_PART: usize = 16;
 /// The step while a command goes on in the background.
 const SEE_THE_END: &str = "See how the command ended that runs in the background";
 /// UTF-16 units of a sentence that only says that the cause is found.
@@ -61,7 +68,12 @@ impl<'a> Builder<'a> {
     /// Adds the open request, which comes before all other steps. Returns whether the person's question in it is still to
     /// be answered, so that no other step matters.
     pub(super) fn order(&mut self) -> bool {
-        let Some((request, position)) = self.open_request() else { return false };
+        let Some((request, position)) = self.open_request() else {
+            if self.kind == SummaryKind::History && self.is_closed_before_turn() {
+                self.reply();
+            }
+            return false;
+        };
         if self.answer_is_left(request, position) {
             return true;
         }
@@ -80,6 +92,25 @@ impl<'a> Builder<'a> {
             }
         }
         false
+    }
+
+    /// Adds the short words with which a turn replies to a complete answer, and what that answer lists.
+    fn reply(&mut self) {
+        let Some(words) = self.turn_request.filter(|words| !praises(words) && !praises_first(words)) else { return };
+        let answer = self.ledger.newest_answer.text.as_str();
+        let listed = if finished_list(answer).is_empty() { numbered_items(answer) } else { Vec::new() };
+        let units = (self.units / LISTED_PART).max(SHORTEST_ORDER);
+        let about = match listed.len() {
+            ..2 => String::new(),
+            count => {
+                let items = listed.iter().map(|item| clip(&without_bold(&one_line(item)), units / count));
+                format!("{LISTED_BEFORE}{})", items.collect::<Vec<_>>().join("; "))
+            }
+        };
+        // A word such as `continue` says nothing by itself.
+        if !about.is_empty() || !is_trivial(words) && !is_assent(words) {
+            self.add_step(&format!("{GO_ON}{}{about}", clip(&one_line(words), SHORTEST_ORDER)));
+        }
     }
 
     /// The tasks in progress of a plan that is newer than the request at `position`. They describe the next step better
@@ -454,4 +485,13 @@ pub(super) fn wishes(request: &str) -> Vec<&str> {
     let is_wish = |item: &&str| is_sized(item) && is_prose(item) && !item.ends_with([':', '\u{ff1a}']);
     let are_wishes = WISHES.contains(&items.len()) && items.iter().all(is_wish);
     if are_wishes { items } else { Vec::new() }
+}
+
+/// The first sentences of the numbered items of an answer.
+fn numbered_items(answer: &str) -> Vec<&str> {
+    let is_numbered = |line: &&str| {
+        let digits = line.trim_start().trim_start_matches(|one: char| one.is_ascii_digit());
+        digits.len() < line.trim_start().len() && digits.starts_with(['.', ')']) && digits[1..].starts_with(' ')
+    };
+    prose(answer).filter(is_numbered).filter_map(|line| sentences(line).next()).collect()
 }

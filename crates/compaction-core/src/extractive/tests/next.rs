@@ -309,6 +309,35 @@ fn a_word_such_as_continue_does_not_order_the_answered_request_again() {
 }
 
 #[test]
+fn short_words_behind_an_answer_refer_to_what_it_lists() {
+    let steps = |answer: &str, words: &str| {
+        let before = prepared(&[user("Let the reviewer read the rules of the shop"), says(answer, "stop")]);
+        let turn = prepared(&[user(words)]);
+        let with_turn = Ledger::collect(&[&before[..], &turn].concat(), None, tools());
+        let turn = Turn::of(&turn, tools()).unwrap();
+        let style = Style { turn: Some(&turn), with_turn: Some(&with_turn), ..style(ENOUGH) };
+        let text = text_of(&ExtractiveInput { style, ..history(&before) });
+        SummaryDocument::parse(&text).body[Section::NextSteps].join("\n")
+    };
+    let found = "The reviewer found this:\n\n1. The rule on imports is wrong. It forbids what is allowed.\n\
+                 2. No rule is about the details of an order.\n3. The hook needs `jq`.";
+    let listed = "The rule on imports is wrong.; No rule is about the details of an order.; The hook needs `jq`.";
+    for words in ["fix them", "\u{418}\u{441}\u{43f}\u{440}\u{430}\u{432}\u{44c}"] {
+        let expected = format!("Go on with: {words} (the answer before it lists: {listed})");
+        assert_eq!(steps(found, words), expected);
+    }
+    assert_eq!(steps("The reviewer found nothing. The rules are sound.", "still a 404"), "Go on with: still a 404");
+    for (answer, words) in [
+        (found, "thanks, great"),
+        (found, "perfect"),
+        ("The reviewer found nothing. The rules are sound.", "continue"),
+        ("The reviewer found nothing. The rules are sound.", "ok"),
+    ] {
+        assert_eq!(steps(answer, words), "", "{words}");
+    }
+}
+
+#[test]
 fn commands_with_gaps_are_no_steps() {
     let answer = |command: &str| {
         let text = format!("That is how it is seen.\n\n```bash\n{command}\n```");
