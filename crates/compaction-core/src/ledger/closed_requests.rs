@@ -649,6 +649,19 @@ pub(super) fn continues(message: &str) -> bool {
     CONTINUING.begins(start)
 }
 
+/// Whether a message tells the model to continue behind a first clause: `Great, now continue with the other pages`.
+pub(super) fn continues_behind_praise(message: &str) -> bool {
+    let behind =
+        prefix_utf16(message.trim_start(), REFUSED_WITHIN).split([',', '.', '!', ';', '\n', '\u{ff0c}']).skip(1);
+    behind.map(str::trim).filter(|part| !part.is_empty()).take(2).any(|part| {
+        let words = first_words(part, WORDS_TO_CONTINUE);
+        CONTINUING.begins(part) || CONTINUING.is_in(&words)
+    })
+}
+
+/// Number of first words of a clause of which one may say to continue.
+const WORDS_TO_CONTINUE: usize = 3;
+
 /// Whether the request before a message of a person is closed: the message neither refuses the answer nor tells the
 /// model to continue.
 pub(crate) fn accepts(message: &str) -> bool {

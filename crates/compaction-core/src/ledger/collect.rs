@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use super::actions::{ActionKind, Actions, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
-    Asked, accepts, answered_item, answered_start, comes_back, has_question, is_about, is_claim, is_settled_by_answer,
-    leads, objected_item, objection, only_proposes, opening, orders_undo, proposed_item, rejects, reopens, shows,
-    tells_failure,
+    Asked, accepts, answered_item, answered_start, comes_back, continues_behind_praise, has_question, is_about,
+    is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, opening, orders_undo,
+    proposed_item, rejects, reopens, shows, tells_failure,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified};
@@ -420,7 +420,9 @@ impl<'a> Collector<'a> {
                 self.asked.reply = None;
             }
         }
-        self.reported_done.clear();
+        if !words.trim().is_empty() {
+            self.reported_done.clear();
+        }
         let words = without_undo(words);
         let pasted = if is_procedure(words) { [after_heading(words)].into() } else { passages(words) };
         self.statements.add_person(place, words, pasted);
@@ -615,7 +617,7 @@ impl<'a> Collector<'a> {
     /// Takes the newest claim of the model as the answer to the open request, if the person praises the work and goes on
     /// although no answer ended it.
     fn accept_praised(&mut self, next: &str) {
-        if !self.asked.answers().is_empty() || !praises_first(next) || reports(next) {
+        if !self.asked.answers().is_empty() || !praises_first(next) || reports(next) || continues_behind_praise(next) {
             return;
         }
         let own = self.statements.list().iter().rev().take_while(|one| one.position > self.asked.position);

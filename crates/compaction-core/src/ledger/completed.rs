@@ -1,6 +1,8 @@
 //! What the model reports as done: single tasks of a plan by their labels, the items of a list of finished work, and all
 //! of the work.
 
+use std::collections::{HashMap, HashSet};
+
 use super::bold::without_bold;
 use super::choices::stems;
 use super::problems::is_conditional;
@@ -16,8 +18,15 @@ static DONE: WordList = word_list!("completed: done");
 static ALL: WordList = word_list!("completed: all");
 /// Words that may stand beside them without another meaning.
 static BESIDE: WordList = word_list!("completed: beside");
-/// Words before the number of a task.
+/// The same in English, where `todo` is no word for all of it.
+static ENGLISH: [WordList; 2] =
+    [word_list!([crate::phrases::ENGLISH], "completed: done"), word_list!([crate::phrases::ENGLISH], "completed: all")];
+/// Words for finished work that also order it, or name something else, at the beginning of a text.
+static AMBIGUOUS: WordList = word_list!("completed: ambiguous");
+/// Words before the number of a task in a list of tasks.
 static NUMBERED: WordList = word_list!(crate::phrases::SPACED, "completed: numbered");
+/// Words before a number with which the text of a task begins: `Phase 2: build`.
+static PARTS: WordList = word_list!(crate::phrases::SPACED, "completed: parts");
 /// Words that say that something is not done, or only a part of it, or that it will be.
 static NOT_YET: WordList = word_list!("completed: not yet");
 /// Titles of a list of finished work.
@@ -27,7 +36,11 @@ static GIVEN_UP: WordList = word_list!("completed: given up");
 /// First words of a model that thinks about the person, or says what it will do, instead of telling an outcome.
 static NARRATING: WordList = word_list!(crate::phrases::SPACED, "completed: narrating");
 /// Marks of finished items.
-const TICKS: [char; 5] = ['\u{2713}', '\u{2714}', '\u{2705}', '\u{2611}', '\u{fe0f}'];
+const TICKS: [char; 4] = ['\u{2713}', '\u{2714}', '\u{2705}', '\u{2611}'];
+/// Shows the character before it in colour.
+const IN_COLOUR: char = '\u{fe0f}';
+/// Most items of a list of finished work that are compared with tasks.
+const MOST_TOLD: usize = 64;
 /// Marks between a label and what is said of it.
 const MARKS: [char; 8] = [':', '\u{ff1a}', '\u{2014}', '\u{2013}', '\u{2192}', '(', ')', '|'];
 /// Marks between clauses.
@@ -52,17 +65,22 @@ pub(super) fn only_says_done(sentence: &str) -> bool {
 
 /// Whether a sentence begins with a word for finished work: `Done, the menu is on every page`.
 pub(crate) fn begins_with_done(sentence: &str) -> bool {
-    DONE.begins(sentence) && !is_qualified(sentence)
+    DONE.begins(sentence) && !AMBIGUOUS.begins(sentence) && !is_qualified(sentence)
 }
 
 /// Whether a sentence says that all of the work is done, and nothing else.
 pub(crate) fn says_all_done(sentence: &str) -> bool {
-    is_made_of(sentence, &[&DONE, &ALL, &BESIDE]) && DONE.is_said(sentence) && ALL.is_said(sentence)
+    let [done, all] = &ENGLISH;
+    // Most sentences say nothing of all.
+    ALL.is_said(sentence)
+        && DONE.is_said(sentence)
+        && (!done.is_said(sentence) || all.is_said(sentence))
+        && is_made_of(sentence, &[&DONE, &ALL, &BESIDE])
 }
 
-/// Whether a sentence says that the model gives up.
+/// Whether a sentence begins with words with which a model gives up.
 pub(crate) fn gives_up(sentence: &str) -> bool {
-    GIVEN_UP.is_said(sentence)
+    GIVEN_UP.begins(sentence)
 }
 
 /// Whether a sentence begins a thought of the model and not an outcome: `The user wants a menu`.
@@ -73,11 +91,13 @@ pub(super) fn narrates(sentence: &str) -> bool {
 /// The items of the first list of finished work in an answer.
 pub(crate) fn finished_list(answer: &str) -> Vec<&str> {
     let (mut items, mut is_titled) = (Vec::new(), false);
-    let is_ticked = |item: &&str| item.ends_with(TICKS);
+    let is_ticked = |item: &&str| ends_with_tick(item);
     for line in prose(answer).filter(|line| !line.trim().is_empty()).chain(["."]) {
         let text = without_marker(line).trim();
         if is_list_item(line) && text.len() < line.trim().len() {
-            items.push(text);
+            if items.len() < MOST_TOLD {
+                items.push(text);
+            }
             continue;
         }
         if is_titled && !items.is_empty() || items.len() > 1 && items.iter().all(is_ticked) {
@@ -110,7 +130,12 @@ fn is_title_of_done(line: &str, text: &str) -> bool {
     is_marked
         && utf16_len(bare) <= LONGEST_TITLE
         && !is_qualified(bare)
-        && (TITLES.begins(bare) || DONE.begins(bare) && !bare.ends_with(['.', '!']))
+        && (TITLES.begins(bare)
+            || DONE.begins(bare) && !bare.ends_with(['.', '!']) && (!AMBIGUOUS.begins(bare) || only_says_done(bare)))
+}
+
+fn ends_with_tick(text: &str) -> bool {
+    text.trim_end().trim_end_matches(IN_COLOUR).ends_with(TICKS)
 }
 
 /// Whether a text has only words of these lists, and marks.
@@ -140,8 +165,8 @@ impl LatestPlan {
         if !self.items.iter().any(is_open) {
             return Vec::new();
         }
-        let mut closed: Vec<bool> =
-            self.items.iter().map(|item| is_open(item) && is_named_done(item, answer)).collect();
+        let mut closed = self.named_done(answer);
+        closed.iter_mut().zip(&self.items).for_each(|(is_closed, item)| *is_closed &= is_open(item));
         if is_final {
             let open: Vec<usize> = (0..closed.len()).filter(|at| is_open(&self.items[*at]) && !closed[*at]).collect();
             for at in self.told_done(&open, answer) {
@@ -186,15 +211,63 @@ impl LatestPlan {
         if is_nothing_left && ends.into_iter().any(|one| says_all_done(&without_bold(one))) {
             return open.to_vec();
         }
-        let done = finished_list(answer);
-        let remains = stems(&left.join("\n"));
-        let is_left =
-            |item: &PlanItem| stems(&item.text).iter().filter(|stem| remains.contains(stem)).count() >= FEWEST_SHARED;
-        let is_done = |item: &PlanItem| {
-            done.iter().any(|told| is_same_name(&item.text, told))
-                || !is_left(item) && done.iter().any(|told| shares_words(&item.text, told))
+        let remains: HashSet<String> = stems(&left.join("\n")).into_iter().collect();
+        let tasks: Vec<(usize, Vec<String>)> = open.iter().map(|at| (*at, stems(&self.items[*at].text))).collect();
+        let is_left = |stems: &[String]| stems.iter().filter(|stem| remains.contains(*stem)).count() >= FEWEST_SHARED;
+        let items: Vec<&str> = left.iter().filter(|one| is_list_item(one)).map(|one| without_marker(one)).collect();
+        let is_item = |at: usize| items.iter().any(|item| is_same_name(&self.items[at].text, item));
+        let tasks: Vec<(usize, bool, Vec<String>)> =
+            tasks.into_iter().filter(|(at, _)| !is_item(*at)).map(|(at, stems)| (at, is_left(&stems), stems)).collect();
+        let told = finished_list(answer);
+        told.iter().filter_map(|told| self.task_of(told, &tasks)).collect()
+    }
+
+    /// The one of some tasks that an item of finished work is about: it begins with the same name, or else shares most
+    /// words with it. `None` if it may be about several. Of each task, it is known whether its words are among those of
+    /// what is left, and the stems of its words.
+    fn task_of(&self, told: &str, tasks: &[(usize, bool, Vec<String>)]) -> Option<usize> {
+        let other = stems(told);
+        let likeness = |(at, is_left, own): &(usize, bool, Vec<String>)| {
+            let shared = own.iter().filter(|stem| other.contains(stem)).count();
+            let is_same = is_same_name(&self.items[*at].text, told);
+            let is_alike = is_same || !is_left && shared >= FEWEST_SHARED && shared * 2 >= own.len();
+            is_alike.then_some(((is_same, shared), *at))
         };
-        open.iter().copied().filter(|at| is_done(&self.items[*at])).collect()
+        let mut alike: Vec<((bool, usize), usize)> = tasks.iter().filter_map(likeness).collect();
+        alike.sort_unstable();
+        let (best, at) = alike.pop()?;
+        alike.last().is_none_or(|(next, _)| *next < best).then_some(at)
+    }
+
+    /// For each task, whether an answer says that it is done: `R1 done.`, `Task 3 is finished`, `| R1 | done |`. What the
+    /// answer lists as left does not count, nor a label that several tasks have.
+    fn named_done(&self, answer: &str) -> Vec<bool> {
+        let mut all: Vec<Vec<String>> = self.items.iter().map(labels).collect();
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        all.iter().flatten().for_each(|label| *counts.entry(label.clone()).or_default() += 1);
+        let lower = answer.to_lowercase();
+        // Most answers name none of them.
+        let is_near = |label: &String| counts[label] == 1 && lower.contains(label.trim_start_matches('#'));
+        all.iter_mut().for_each(|labels| labels.retain(is_near));
+        let mut closed = vec![false; all.len()];
+        if all.iter().all(Vec::is_empty) {
+            return closed;
+        }
+        let mut is_left = false;
+        for line in prose(&lower) {
+            let text = without_marker(line);
+            is_left = is_title(line, text) || is_left && !is_title_of_done(line, text);
+            if is_left {
+                continue;
+            }
+            let marks = if line.trim_start().starts_with('|') { &[][..] } else { &CLAUSES[..] };
+            for clause in line.split(marks) {
+                for (is_closed, labels) in closed.iter_mut().zip(&all) {
+                    *is_closed |= labels.iter().any(|label| says_done(clause, label));
+                }
+            }
+        }
+        closed
     }
 }
 
@@ -224,21 +297,18 @@ fn is_same_name(one: &str, other: &str) -> bool {
     first(one).is_some_and(|name| first(other).is_some_and(|other| other == name))
 }
 
-/// Whether a text has half of the words of a task.
-fn shares_words(task: &str, told: &str) -> bool {
-    let (own, other) = (stems(task), stems(told));
-    let shared = own.iter().filter(|stem| other.contains(stem)).count();
-    shared >= FEWEST_SHARED && shared * 2 >= own.len()
-}
-
-/// The names by which an answer may call a task, in lower case: the label at its beginning and its number.
+/// The names by which an answer may call a task, in lower case: the label or the number at its beginning, and its number
+/// in the list of tasks.
 fn labels(item: &PlanItem) -> Vec<String> {
-    let first = item.text.split(|one: char| one.is_whitespace() || MARKS.contains(&one)).next().unwrap_or_default();
-    let first = first.trim_matches(|one: char| !one.is_alphanumeric()).to_lowercase();
+    let mut words = item.text.split(|one: char| one.is_whitespace() || MARKS.contains(&one));
+    let mut bare = || words.next().unwrap_or_default().trim_matches(|one: char| !one.is_alphanumeric()).to_lowercase();
+    let (first, second) = (bare(), bare());
     let has = |is: fn(char) -> bool| first.contains(is);
     let is_label = first.len() <= LONGEST_LABEL && has(|one| one.is_ascii_digit()) && has(|one| one.is_alphabetic());
-    let number = item.id.as_deref().filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
-    is_label.then_some(first).into_iter().chain(number.map(|id| format!("#{id}"))).collect()
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let part = (PARTS.has(&first) && is_number(&second)).then(|| format!("{first} {second}"));
+    let number = item.id.as_deref().filter(|id| is_number(id));
+    is_label.then_some(first).into_iter().chain(part).chain(number.map(|id| format!("#{id}"))).collect()
 }
 
 /// Where `text`, in lower case, has a label as a word of its own.
@@ -250,47 +320,34 @@ fn places_of<'t>(text: &'t str, label: &'t str) -> impl Iterator<Item = usize> +
     })
 }
 
-/// Whether an answer says of a task that it is done: `R1 done.`, `Task 3 is finished`, `| R1 | done |`.
-fn is_named_done(item: &PlanItem, answer: &str) -> bool {
-    let labels = labels(item);
-    if labels.is_empty() {
-        return false;
-    }
-    let lower = answer.to_lowercase();
-    // Most answers name none of them.
-    let is_near = |label: &String| lower.contains(label.trim_start_matches('#'));
-    labels.iter().any(is_near)
-        && prose(&lower).any(|line| {
-            let clauses = line.split(if line.trim_start().starts_with('|') { &[][..] } else { &CLAUSES[..] });
-            clauses.into_iter().any(|clause| labels.iter().any(|label| says_done(clause, label)))
-        })
-}
-
 /// Whether a clause in lower case says that the work with a label is done.
 fn says_done(clause: &str, label: &str) -> bool {
-    let named = |number: &str| {
-        let place = places_of(clause, number).next()?;
-        let before = clause[..place].split_whitespace().next_back().is_some_and(|word| NUMBERED.has(word));
-        before.then_some((place, number.len()))
+    let place = match label.strip_prefix('#') {
+        None => places_of(clause, label).next().map(|at| (at, label.len())),
+        // A number in the list of tasks stands behind a word for a task. An issue also has a number.
+        Some(number) => {
+            let is_numbered = |at: &usize| {
+                let before = clause[..*at].trim_end_matches(['#', ' ']);
+                before.split_whitespace().next_back().is_some_and(|word| NUMBERED.has(word))
+            };
+            places_of(clause, number).find(is_numbered).map(|at| (at, number.len()))
+        }
     };
-    let place = places_of(clause, label).next().map(|at| (at, label.len()));
-    let place = place.or_else(|| label.strip_prefix('#').and_then(named));
-    let Some((at, length)) = place else { return false };
-    if is_qualified(clause) {
-        return false;
-    }
+    let Some((at, length)) = place.filter(|_| !is_qualified(clause)) else { return false };
     let before = clause[..at].trim_start_matches(['-', '*', '|', ' ', '>', '#']);
-    let is_first = |word: &str| NUMBERED.has(word) || BESIDE.has(word);
-    let is_done = |text: &str| text.starts_with(TICKS) || DONE.begins(text);
-    let is_begun = before.trim().is_empty() || normalised(before).split_whitespace().all(is_first);
+    let is_beside = |word: &str| NUMBERED.has(word) || BESIDE.has(word);
+    let is_done = |text: &str| text.starts_with(TICKS) || DONE.begins(text) && !AMBIGUOUS.begins(text);
+    let is_begun = before.trim().is_empty() || normalised(before).split_whitespace().all(is_beside);
     let says = |part: &str| {
         let bare = part.trim();
-        !bare.is_empty() && (bare.chars().all(|one| TICKS.contains(&one)) || only_says_done(bare))
+        !bare.is_empty() && (bare.chars().all(|one| TICKS.contains(&one) || one == IN_COLOUR) || only_says_done(bare))
     };
     let behind = without_bold(&one_line(&clause[at + length..])).replace(" - ", " \u{2014} ");
-    let ends_with_tick = || behind.trim_end().ends_with(TICKS);
-    is_begun && (behind.split(MARKS).any(says) || ends_with_tick())
-        || is_done(before) && first_words(before, 3).split_whitespace().count() < 3
+    let of_label = behind.split(MARKS).next().unwrap_or_default();
+    is_begun && (behind.split(MARKS).any(says) || ends_with_tick(&behind))
+        || is_done(before)
+            && first_words(before, 3).split_whitespace().count() < 3
+            && normalised(of_label).split_whitespace().all(is_beside)
 }
 
 #[cfg(test)]
@@ -340,9 +397,32 @@ mod tests {
             ("R1 尚未完成", &[]),
             ("R10 done", &[]),
             ("I read R1 and the others, and 1 of the tests is done", &[]),
+            ("**Next steps:**\n- Complete R2: print the menu\n- R1 done by hand", &[]),
+            ("Complete R2 first", &[]),
+            ("完成 R2", &[]),
+            ("Fixed R2's typo", &[]),
+            ("Issue #3 is fixed. Closed #1", &[]),
+            ("Phase 2 is done", &[]),
+            ("- R2 print the menu \u{26a0}\u{fe0f}", &[]),
+            ("- R2 print the menu \u{2714}\u{fe0f}", &[2]),
         ] {
             assert_eq!(closed(&tasks, answer, false), expected, "{answer}");
         }
+    }
+
+    #[test]
+    fn a_label_names_one_task() {
+        let tasks = ["S3 upload of the photos", "S3 download of the photos", "Phase 1: read", "Phase 2: build"];
+        assert_eq!(closed(&tasks, "S3 is done.", false), [0; 0], "two tasks begin with it");
+        assert_eq!(closed(&tasks, "Phase 2 is done.", false), [4]);
+        let alike = [
+            "Write the tests of the login page",
+            "Write the tests of the logout page",
+            "menu.py: read",
+            "menu.py: sort",
+        ];
+        assert_eq!(closed(&alike, "Done:\n- tests of the login page", true), [1]);
+        assert_eq!(closed(&alike, "Done:\n- tests of both pages\n- menu.py reads the prices", true), [0; 0]);
     }
 
     #[test]
@@ -371,6 +451,9 @@ mod tests {
             "Almost everything is done.",
             "Die ersten Aufgaben sind erledigt.",
             "全部任务尚未完成。",
+            "수정했습니다.",
+            "Fixed the TODO.",
+            "The todos are done.",
         ] {
             assert_eq!(closed(&tasks, answer, true), [0; 0], "{answer}");
         }
@@ -415,6 +498,9 @@ mod tests {
             ("Not done:\n- the menu\n- the manual", &[]),
             ("To be done:\n- the menu", &[]),
             ("The menu has:\n- prices\n- pictures", &[]),
+            ("Lista de archivos:\n- menu.py: los precios", &[]),
+            ("Complete list of open points:\n- the menu", &[]),
+            ("完成以下步骤：\n- the menu", &[]),
             ("The page offers:\n- \u{2705} large buttons\n- \u{2705} clear signs", &[]),
         ] {
             assert_eq!(finished_list(answer), expected, "{answer}");
