@@ -3,11 +3,11 @@
 mod lines;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub use lines::error_line;
 pub(super) use lines::{
-    CAUSES, NO_OUTPUT, Worth, is_cause, is_frame, is_trailer, lines_with_causes, message_of_shell, worth,
+    CAUSES, KIND_OF_ERROR, NO_OUTPUT, Worth, is_cause, is_frame, is_trailer, lines_with_causes, message_of_shell, worth,
 };
 
 use super::ErrorRecord;
@@ -51,6 +51,8 @@ const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such fil
 pub(crate) const REFUSED: &str = "the user refused it";
 /// The error of a call that a person interrupted without a word.
 pub(crate) const INTERRUPTED: &str = "the user interrupted it";
+/// Number of newest unresolved errors with which the words of the model and its commands are compared.
+const MOST_COMPARED: usize = 64;
 /// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
 
@@ -59,8 +61,8 @@ const MOST_ERRORS: usize = 400;
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
     by_subject: HashMap<String, Vec<usize>, TextHashing>,
-    /// For each unresolved error, the successes and requests before it.
-    open: HashMap<usize, OpenSince>,
+    /// What is known of each unresolved error.
+    open: BTreeMap<usize, OpenSince>,
     /// All errors, by the purposes of their commands.
     by_purpose: HashMap<String, Vec<usize>, TextHashing>,
     successes: u64,
@@ -71,11 +73,16 @@ pub(super) struct Errors {
     newest: u64,
 }
 
-/// When an unresolved error happened.
+/// When an unresolved error happened, and what it is about.
 #[derive(Debug, Default, Clone, Copy)]
 struct OpenSince {
+    /// Successes and requests before it.
     successes: u64,
     requests: u64,
+    /// Whether a program or tool is missing.
+    lacks_program: bool,
+    /// Whether its command is a usual goal of work.
+    aims: bool,
 }
 
 impl Errors {
@@ -83,7 +90,7 @@ impl Errors {
         for error in errors {
             self.by_subject.entry(subject_key(error.subject.as_deref()).to_owned()).or_default().push(self.list.len());
             if !error.is_resolved {
-                self.wait(self.list.len(), error.subject.as_deref());
+                self.wait(self.list.len(), error.subject.as_deref(), &error.line);
                 self.newest = self.newest.max(error.position);
                 let is_refusal = error.line.starts_with(REFUSED) || error.line == INTERRUPTED;
                 self.refused.extend(error.subject.clone().filter(|_| is_refusal));
@@ -111,7 +118,7 @@ impl Errors {
             error.position = place.position;
             place.entry.into_iter().for_each(|id| error.sources.add(id));
             if !is_resolved {
-                self.wait(index, subject);
+                self.wait(index, subject, line);
             }
             return;
         }
@@ -120,7 +127,7 @@ impl Errors {
             known.push(self.list.len());
         }
         if !is_resolved {
-            self.wait(self.list.len(), subject);
+            self.wait(self.list.len(), subject, line);
         }
         let (subject, line, position) = (subject.map(str::to_owned), line.to_owned(), place.position);
         let (failing, sources) = (Failing::default(), place.sources());
@@ -197,8 +204,10 @@ impl Errors {
     }
 
     /// Records that the error of `subject` at `index` is unresolved.
-    fn wait(&mut self, index: usize, subject: Option<&str>) {
-        self.open.insert(index, OpenSince { successes: self.successes, requests: self.requests });
+    fn wait(&mut self, index: usize, subject: Option<&str>, line: &str) {
+        let (lacks_program, aims) = (lacks_program(line), subject.is_some_and(aims));
+        let open = OpenSince { successes: self.successes, requests: self.requests, lacks_program, aims };
+        self.open.insert(index, open);
         for purpose in subject.map(purposes_of).unwrap_or_default() {
             let waiting = self.by_purpose.entry(purpose).or_default();
             if waiting.last() != Some(&index) {
@@ -244,45 +253,44 @@ impl Errors {
     /// Records what the model said right after the message at `since`. Later errors that it calls expected or harmless
     /// block nothing.
     pub(super) fn read_remark(&mut self, text: &str, since: u64) {
-        if self.open.is_empty() {
+        if self.open.is_empty() || text.trim().is_empty() {
             return;
         }
-        if self.open.keys().any(|index| lacks_program(&self.list[*index])) && goes_another_way(text) {
+        let turns = goes_another_way(text);
+        if turns {
             let lower = text.to_lowercase();
-            self.close(|error, _| lacks_program(error) && names(&lower, error));
+            self.close_newest(|error, open| open.lacks_program && names(&lower, error));
         }
         if self.newest <= since {
             return;
         }
         let is_behind = |error: &ErrorRecord| error.position > since;
-        if !self.open.keys().any(|index| is_behind(&self.list[*index])) {
-            return;
-        }
         if excuses(text) {
-            self.close(|error, _| is_behind(error));
-        } else if goes_another_way(text) {
+            self.close_newest(|error, _| is_behind(error));
+        } else if turns {
             // If the other way fails, too, that failure blocks.
-            self.close(|error, _| is_behind(error) && error.subject.is_some() && !aims(error));
+            self.close_newest(|error, open| is_behind(error) && error.subject.is_some() && !open.aims);
         }
     }
 
     /// Records words of the model at any time after a failure. A test, a build or a similar check of which they say that
     /// it passes no longer blocks, unless failing tests are known by their names.
     pub(super) fn read_success(&mut self, text: &str) {
-        if self.open.is_empty() || !self.open.keys().any(|index| aims(&self.list[*index])) || tells_failure(text) {
+        if text.trim().is_empty() || !self.open.values().rev().take(MOST_COMPARED).any(|open| open.aims) {
             return;
         }
-        let passed: Vec<&str> = clauses_of(text).filter(|clause| says_passed(clause)).collect();
-        if !passed.is_empty() {
-            self.close(|error, _| !is_lasting(error) && passes(error, &passed));
+        let passed: Vec<&str> = clauses_of(text).filter(|clause| may_say_passed(clause)).collect();
+        if !passed.is_empty() && !tells_failure(text) {
+            self.close_newest(|error, open| open.aims && !is_lasting(error) && passes(error, &passed));
         }
     }
 
     /// Records a command that succeeded. It does what failed before because a program or tool is missing, if it names the
     /// same file or address.
     pub(super) fn resolve_replaced(&mut self, command: &str) {
-        if !self.open.is_empty() {
-            self.close(|error, _| lacks_program(error) && shares_target(error, command));
+        if self.open.values().rev().take(MOST_COMPARED).any(|open| open.lacks_program) {
+            let targets = targets_of(command);
+            self.close_newest(|error, open| open.lacks_program && shares_target(error, &targets));
         }
     }
 
@@ -301,7 +309,7 @@ impl Errors {
         self.close(|error, open| {
             let mut later = answers.iter().zip(&lower).filter(|((at, _), _)| *at > error.position).peekable();
             let is_of_turn = error.position > since && later.peek().is_some();
-            let is_goal = aims(error);
+            let is_goal = open.aims;
             let is_told =
                 |text: &str, lower: &OnceCell<String>| names(text, lower, error) || is_goal && tells_failure(text);
             let is_passed_over = is_of_turn && !later.any(|((_, text), lower)| is_told(text, lower));
@@ -333,6 +341,18 @@ impl Errors {
             error.is_resolved |= is_over;
             !is_over
         });
+    }
+
+    /// Resolves those of the newest unresolved errors that are over.
+    fn close_newest(&mut self, is_over: impl Fn(&ErrorRecord, &OpenSince) -> bool) {
+        let list = &self.list;
+        let newest = self.open.iter().rev().take(MOST_COMPARED);
+        let over: Vec<usize> =
+            newest.filter(|(index, open)| is_over(&list[**index], open)).map(|(index, _)| *index).collect();
+        for index in over {
+            self.list[index].is_resolved = true;
+            self.open.remove(&index);
+        }
     }
 
     pub(super) fn finish(mut self) -> Vec<ErrorRecord> {
@@ -397,10 +417,9 @@ pub(crate) fn is_lasting(error: &ErrorRecord) -> bool {
 }
 
 /// Whether the command that failed is a usual goal of work.
-fn aims(error: &ErrorRecord) -> bool {
-    let subject = error.subject.as_deref().filter(|subject| subject.contains(' ') && !subject.contains("({"));
-    let is_check = || error.subject.as_deref().is_some_and(is_check);
-    subject.is_some_and(|subject| purposes(subject).iter().any(|purpose| is_goal(purpose))) || is_check()
+fn aims(subject: &str) -> bool {
+    let is_command = subject.contains(' ') && !subject.contains("({");
+    is_command && purposes(subject).iter().any(|purpose| is_goal(purpose)) || is_check(subject)
 }
 
 /// Whether an answer says that something fails, in its own words.
@@ -415,21 +434,23 @@ const MOST_SENTENCES: usize = 60;
 const NO_EXECUTABLE: &[&str] = &["executable doesn't exist", "executable file not found"];
 
 /// Whether a call failed because a program or tool is missing.
-fn lacks_program(error: &ErrorRecord) -> bool {
-    [NO_PROGRAM, NO_TOOLS, NO_EXECUTABLE].iter().any(|words| has_one(&error.line, words))
+fn lacks_program(line: &str) -> bool {
+    [NO_PROGRAM, NO_TOOLS, NO_EXECUTABLE].iter().any(|words| has_one(line, words))
 }
 
-/// Whether a command names a file or an address of the call that failed.
-fn shares_target(error: &ErrorRecord, command: &str) -> bool {
+/// Whether the call that failed names one of the files and addresses of a command.
+fn shares_target(error: &ErrorRecord, targets: &[String]) -> bool {
+    let own = targets_of(error.subject.as_deref().unwrap_or_default());
+    targets.iter().any(|word| own.contains(word))
+}
+
+/// The files and addresses that a command names.
+fn targets_of(command: &str) -> Vec<String> {
     let is_around =
         |one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '`' | '{' | '}' | '(' | ')' | ';' | ',');
     let is_target = |word: &&str| word.contains("://") || word.contains('/') && ending(word).is_some();
-    let targets = |text: &'_ str| -> Vec<String> {
-        let words = text.split(is_around).filter(is_target);
-        words.map(|word| word.trim_end_matches('/').to_owned()).collect()
-    };
-    let own = targets(error.subject.as_deref().unwrap_or_default());
-    !own.is_empty() && targets(command).iter().any(|word| own.contains(word))
+    let words = command.split(is_around).filter(is_target);
+    words.map(|word| word.trim_end_matches('/').to_owned()).collect()
 }
 
 /// Phrases in which the model changes to another way.
@@ -438,6 +459,13 @@ static OTHER_WAYS: WordList = word_list!("reasons: switching");
 static NOT_POSSIBLE: WordList = word_list!(SPACED, "reasons: not possible");
 /// First words of the way that the model takes then.
 static WAYS: WordList = word_list!(SPACED, "reasons: other way");
+/// Those that also begin other parts of a sentence, and the words behind which they begin such a way.
+const MERE_WAYS: &[&str] = listed!(SPACED, "reasons: mere ways");
+const BEFORE_MERE_WAYS: &[&str] = listed!(SPACED, "reasons: before mere ways");
+/// Those of [`OTHER_WAYS`] that also only contrast.
+const MERE_CONTRASTS: &[&str] = listed!(SPACED, "reasons: mere contrasts");
+/// Words of a search for the cause, or of a way that is not named.
+static VAGUE: WordList = word_list!(SPACED, "reasons: vague");
 /// Longest text right after a failure that may say so, in UTF-16 units. A longer one is an answer.
 const LONGEST_REMARK: usize = 600;
 
@@ -447,18 +475,36 @@ fn goes_another_way(text: &str) -> bool {
         return false;
     }
     let words = normalised(text);
-    let turns = |(at, _): (usize, &str)| WAYS.is_in(&words[at..]);
-    OTHER_WAYS.is_said_in(text, &words) || NOT_POSSIBLE.found_in(&words).any(turns)
+    let is_led = |at: usize| {
+        let before = words[..at].split_whitespace().next_back().unwrap_or_default();
+        BEFORE_MERE_WAYS.contains(&before)
+    };
+    let is_way = |(at, way): (usize, &str)| !MERE_WAYS.contains(&way) || is_led(at);
+    let turns = |(start, _): (usize, &str)| WAYS.found_in(&words[start..]).any(|(at, way)| is_way((start + at, way)));
+    let is_turned = || OTHER_WAYS.found_in(&words).any(|(_, phrase)| !MERE_CONTRASTS.contains(&phrase));
+    (has_piece(text, OTHER_WAYS.pieces) || is_turned() || NOT_POSSIBLE.found_in(&words).any(turns))
+        && !VAGUE.is_in(&words)
 }
 
 /// Words for tests, in all languages.
 static TESTS: WordList = word_list!("errors: tests");
-/// Words for builds, linters and type checkers.
-static OTHER_CHECKS: WordList = word_list!("errors: builds");
+/// Words for builds.
+static BUILDS: WordList = word_list!("errors: builds");
+/// Words for linters and type checkers.
+static LINTERS: WordList = word_list!("errors: linters");
+/// Words in the purposes of commands that run these.
+static PROGRAMS_OF_LINTERS: WordList = word_list!(PROGRAMS, "errors: programs of linters");
 /// Words that say that these passed.
 static PASSING: WordList = word_list!("errors: passing");
 /// Words with which such a clause says something else.
 static NOT_PASSING: WordList = word_list!("errors: not passing");
+/// Words between a check and such a word, and behind them. Behind others, a check may pass something on.
+static AROUND_PASSING: WordList = word_list!(SPACED, "errors: around passing");
+/// Most words between a check and such a word, and most of them that are not [`AROUND_PASSING`].
+const MOST_BETWEEN: usize = 3;
+const MOST_OTHER_BETWEEN: usize = 1;
+/// The same in languages without spaces, in characters.
+const MOST_UNSPACED_BETWEEN: usize = 10;
 
 /// The clauses of a text.
 fn clauses_of(text: &str) -> impl Iterator<Item = &str> {
@@ -468,17 +514,61 @@ fn clauses_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_end).take(MOST_SENTENCES)
 }
 
-/// Whether a clause says that some check passed.
-fn says_passed(clause: &str) -> bool {
+/// Whether a clause may say that some check passed.
+fn may_say_passed(clause: &str) -> bool {
     let words = normalised(clause);
-    PASSING.is_said_in(clause, &words) && !NOT_PASSING.is_said_in(clause, &words) && !is_conditional(clause)
+    PASSING.is_said_in(clause, &words)
+        && !NOT_PASSING.is_said_in(clause, &words)
+        && !is_conditional(clause)
+        && !is_part(clause)
 }
 
-/// Whether clauses about passed checks are about the one that failed.
+/// Whether a clause has two different numbers: `12 of 14 tests pass`.
+fn is_part(clause: &str) -> bool {
+    let mut numbers = clause.split(|one: char| !one.is_ascii_digit()).filter(|number| !number.is_empty());
+    numbers.next().is_some_and(|first| numbers.any(|number| number != first))
+}
+
+/// Whether clauses say that the check that failed passes.
 fn passes(error: &ErrorRecord, clauses: &[&str]) -> bool {
     let Some(subject) = error.subject.as_deref().filter(|subject| is_check(subject)) else { return false };
-    let kind = if is_test(subject) { &TESTS } else { &OTHER_CHECKS };
-    clauses.iter().any(|clause| kind.is_said(clause))
+    let lints =
+        |purpose: &String| purpose.split(|one: char| !one.is_alphanumeric()).any(|word| PROGRAMS_OF_LINTERS.has(word));
+    let kind = match is_test(subject) {
+        true => &TESTS,
+        false if purposes(subject).iter().any(lints) => &LINTERS,
+        false => &BUILDS,
+    };
+    clauses.iter().any(|clause| says_passed(clause, kind))
+}
+
+/// Whether a clause says that a kind of check passes: the check, at most a few words, the word for it, and nothing that
+/// the check could pass on.
+fn says_passed(clause: &str, kind: &WordList<'_>) -> bool {
+    let words = normalised(clause);
+    let is_filler = |word: &&str| AROUND_PASSING.has(word) || PASSING.has(word);
+    let is_near = |between: &str| {
+        between.split_whitespace().count() <= MOST_BETWEEN
+            && between.split_whitespace().filter(|word| !is_filler(word)).count() <= MOST_OTHER_BETWEEN
+    };
+    let is_said = |(at, passing): (usize, &str)| {
+        let next = words[at + passing.len()..].split_whitespace().next();
+        next.is_none_or(|next| is_filler(&next))
+            && kind.found_in(&words[..at]).any(|(start, check)| is_near(&words[start + check.len()..at]))
+    };
+    PASSING.found_in(&words).any(is_said) || says_passed_unspaced(clause, kind)
+}
+
+/// The same in a language without spaces between words. Only an ending may follow: `\u{901a}\u{8fc7}\u{4e86}`.
+fn says_passed_unspaced(clause: &str, kind: &WordList<'_>) -> bool {
+    let is_ending = |one: char| !('\u{4e00}'..='\u{9fff}').contains(&one) || one == '\u{4e86}';
+    PASSING.pieces.iter().any(|piece| {
+        let said = clause.rsplit_once(piece).filter(|(_, behind)| behind.chars().all(is_ending));
+        said.is_some_and(|(before, _)| {
+            let start = before.char_indices().rev().nth(MOST_UNSPACED_BETWEEN).map_or(0, |(at, _)| at);
+            kind.is_said(&before[start..])
+        })
+    })
 }
 
 /// Number of successes without an error after which it blocks nothing.

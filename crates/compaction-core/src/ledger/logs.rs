@@ -43,16 +43,19 @@ pub(super) fn without_prefixes(log: &str) -> Cow<'_, str> {
 /// Names of levels with which lines of logs begin.
 const LOG_LEVELS: [&str; 9] = ["TRACE", "DEBUG", "INFO", "LOG", "NOTICE", "WARN", "WARNING", "ERROR", "CRITICAL"];
 
-/// Whether all lines of a text are those of a log: each begins with a level or a time.
+/// Fewest lines of a log. A person may begin a line like one.
+const FEWEST_OF_LOG: usize = 2;
+
+/// Whether all lines of a text are those of a log: each begins with a level and a mark, or with a time.
 pub(crate) fn is_log(text: &str) -> bool {
     let begins = |line: &str| {
         let bare = line.trim_start_matches(['[', ' ']);
         let level = bare.split(|one: char| !one.is_ascii_uppercase()).next().unwrap_or_default();
-        let is_level = LOG_LEVELS.contains(&level) && bare[level.len()..].starts_with([':', ']', ' ']);
+        let is_level = LOG_LEVELS.contains(&level) && bare[level.len()..].starts_with([':', ']']);
         is_level || behind_time(line).is_some()
     };
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
-    lines.peek().is_some() && lines.all(begins)
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines().nth(FEWEST_OF_LOG - 1).is_some() && lines().all(begins)
 }
 
 fn first_line(log: &str) -> &str {
@@ -183,6 +186,27 @@ mod tests {
         assert_eq!(step_of("build\tRun tests\t2024-05-06T07:08:09Z ok"), Some("Run tests"));
         assert_eq!(step_of("2024-05-06T07:08:09Z ok"), None);
         assert_eq!(step_of("ok\tbuild\t2024-05-06T07:08:09Z"), None);
+    }
+
+    #[test]
+    fn what_a_person_types_in_capitals_is_no_log() {
+        for log in [
+            "INFO:     Started\nERROR:    no table",
+            "[INFO] Started\n\n[ERROR] no table",
+            "2024-05-06 07:08:09 started\n2024-05-06 07:08:10 ERROR no table",
+        ] {
+            assert!(is_log(log), "{log}");
+        }
+        for words in [
+            "ERROR 404 on the menu page, please fix the route",
+            "DEBUG the login",
+            "DEBUG the login\nLOG each step",
+            "ERROR: the menu is empty",
+            "INFO: Started\nwhy?",
+            "",
+        ] {
+            assert!(!is_log(words), "{words}");
+        }
     }
 
     #[test]

@@ -245,7 +245,9 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
     }
     let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
     // A script may succeed although a program that it ran failed.
-    let stopped = || failed_end(output).or_else(|| if is_told { None } else { denied(output) });
+    // A program that fetches a page may want to see that it is denied.
+    let fetches = || purposes(command).iter().any(|purpose| purpose.split(' ').any(|word| FETCHING.contains(&word)));
+    let stopped = || failed_end(output).or_else(|| if is_told || fetches() { None } else { denied(output) });
     if let Some(line) = Some(()).filter(|()| does && !has_failed).and_then(|()| stopped()) {
         return Outcomes { statements: Vec::new(), failure: Some(line) };
     }
@@ -381,6 +383,8 @@ fn failed_end(output: &str) -> Option<String> {
 
 /// What a program prints that may not do what it is for, in lower case.
 const DENIED: &[&str] = listed!(PROGRAMS, "outcomes: denied");
+/// Programs that fetch a page and print it.
+const FETCHING: [&str; 2] = ["curl", "wget"];
 /// Most lines of such an output. In a longer one, the words may be about anything.
 const MOST_DENIED: usize = 3;
 

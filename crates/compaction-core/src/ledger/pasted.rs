@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::errors::{KIND_OF_ERROR, is_frame};
 use super::finder::Phrases;
 use super::statements::{is_prose, without_marker};
 use crate::phrases::{PROGRAMS, listed};
@@ -124,25 +125,56 @@ fn legal(text: &str) -> Option<Range<usize>> {
     (is_whole && places.len() >= FEWEST_LEGAL).then_some(start..end)
 }
 
-/// Most lines of a person behind what they pasted from a terminal.
-const MOST_BEHIND: usize = 3;
-
 /// Whether a line has the prompt of PowerShell: `PS C:\\work> `.
 fn has_prompt(line: &str) -> bool {
-    let prompt = line.split_once("PS ").filter(|(before, _)| before.is_empty() || before.ends_with(' '));
-    prompt.and_then(|(_, rest)| rest.split_once('>')).is_some_and(|(path, _)| path.get(1..3) == Some(":\\"))
+    behind_prompt(line).is_some()
 }
 
-/// The words of a person behind the text of a terminal of PowerShell, perhaps none: the last lines, after a blank one.
-/// `None` if a message is no such text.
+/// What is typed behind such a prompt, perhaps nothing. An environment may stand before it: `(venv) PS C:\\work> `.
+fn behind_prompt(line: &str) -> Option<&str> {
+    let is_environment = |before: &str| before.is_empty() || before.starts_with('(') && before.ends_with(") ");
+    let (_, rest) = line.split_once("PS ").filter(|(before, _)| is_environment(before))?;
+    let (path, typed) = rest.split_once('>')?;
+    (path.get(1..3) == Some(":\\")).then(|| typed.trim())
+}
+
+/// Whether PowerShell prints a line when it starts.
+fn is_banner(line: &str) -> bool {
+    let is_name = line == "Windows PowerShell" || line.starts_with("PowerShell ") && line.ends_with(char::is_numeric);
+    is_name || line.starts_with("Copyright (C) ") || line.contains("https://aka.ms/")
+}
+
+/// Fewest words of a line right behind an error that are those of a person. Others are the end of a wrapped line.
+const FEWEST_WORDS: usize = 3;
+
+/// The words of a person behind the text of a terminal of PowerShell with an error, perhaps none: the paragraphs behind
+/// the error and the last prompt. `None` if a message is no such text, or begins with other words.
 pub(crate) fn behind_terminal(message: &str) -> Option<String> {
     let lines: Vec<&str> = message.trim_end().lines().map(str::trim).collect();
-    let prompt = lines.iter().rposition(|line| has_prompt(line))?;
-    let behind = &lines[prompt + 1..];
-    let start = behind.iter().rposition(|line| line.is_empty()).map_or(behind.len(), |at| at + 1);
-    let own = &behind[start..];
-    let is_own = own.len() <= MOST_BEHIND && own.iter().all(|line| is_prose(line));
-    Some(if is_own { own.join(" ") } else { String::new() })
+    let first = lines.iter().position(|line| has_prompt(line))?;
+    if lines[..first].iter().any(|line| is_prose(line) && !line.is_empty() && !is_banner(line)) {
+        return None;
+    }
+    let kind = lines.iter().rposition(|line| line.starts_with(KIND_OF_ERROR))?;
+    let frames = lines[kind..].iter().take_while(|line| is_frame(line)).count();
+    let mut start = kind + frames;
+    let prompt = lines.iter().rposition(|line| has_prompt(line)).filter(|at| *at > kind);
+    if let Some(at) = prompt {
+        // What follows a command is its output.
+        if behind_prompt(lines[at]).is_some_and(|typed| !typed.is_empty()) {
+            return Some(String::new());
+        }
+        start = at + 1;
+    }
+    let mut own = Vec::new();
+    for (number, part) in lines[start..].split(|line| line.is_empty()).enumerate() {
+        let is_wrapped = |line: &&&str| number == 0 && prompt.is_none() && line.split(' ').count() < FEWEST_WORDS;
+        let part: Vec<&str> = part.iter().skip_while(is_wrapped).copied().collect();
+        if part.iter().all(|line| is_prose(line)) {
+            own.extend(part);
+        }
+    }
+    Some(own.join(" "))
 }
 
 #[cfg(test)]
@@ -168,6 +200,22 @@ mod tests {
         let licence = "Copyright (c) 2020 Ada\n\nPermission is hereby granted, free of charge.\nThe above copyright notice \
                        stays.\n";
         assert_eq!(pasted(&format!("Use this licence:\n\n{licence}\nand add it to the package.")), [licence]);
+    }
+
+    #[test]
+    fn the_words_behind_an_error_of_powershell_are_the_persons() {
+        let error = "PS C:\\shop> Start-Service web\nStart-Service : No service 'web'.\nAt line:1 char:3\n+ Start-Service web\n\
+                     + ~~~\n    + CategoryInfo          : ObjectNotFound: (web:String) [Start-Service]\n";
+        let behind = |text: &str| behind_terminal(text);
+        assert_eq!(
+            behind(&format!("{error}\nWhy is that?\n\nMake it start.\n")).as_deref(),
+            Some("Why is that? Make it start.")
+        );
+        assert_eq!(behind(&format!("{error}please make it start")).as_deref(), Some("please make it start"));
+        assert_eq!(behind(&format!("{error}\nPS C:\\shop> node app.js\n\nServer is listening")).as_deref(), Some(""));
+        assert_eq!(behind(&format!("(venv) {error}\nPS C:\\shop>\n\nfix it")).as_deref(), Some("fix it"));
+        assert_eq!(behind(&format!("Please make it start after a reboot. I get this:\n\n{error}")), None);
+        assert_eq!(behind("PS C:\\shop> node app.js\n\nServer is listening on port 3000"), None);
     }
 
     #[test]

@@ -420,8 +420,17 @@ const SCREEN_MARKS: [char; 3] = ['\u{23fa}', '\u{23bf}', '\u{273b}'];
 /// The sign before the words of a person on such a screen.
 const PROMPT_SIGN: char = '\u{276f}';
 
+/// Whether a line is typed and not from such a screen: it is not indented and begins with no mark, line or shape.
+fn is_off_screen(line: &str) -> bool {
+    let first = line.chars().next();
+    first.is_some_and(|first| {
+        let is_shape = matches!(first, '\u{2300}'..='\u{27bf}' | '\u{b7}');
+        !first.is_whitespace() && !SCREEN_MARKS.contains(&first) && !is_shape
+    })
+}
+
 /// The words of a person in a message with a copy of an agent's screen behind them, and that copy; `None` if there is
-/// no such copy or nothing else. A last paragraph that is not indented is the person's again.
+/// no such copy or nothing else. The last paragraphs that are not indented are the person's again.
 pub(super) fn before_screen(words: &str) -> Option<(String, &str)> {
     let is_mark = |line: &&str| line.trim_start().starts_with(SCREEN_MARKS);
     let start: usize = words.split_inclusive('\n').take_while(|line| !is_mark(line)).map(str::len).sum();
@@ -430,10 +439,19 @@ pub(super) fn before_screen(words: &str) -> Option<(String, &str)> {
     if own.is_empty() || screen.is_empty() {
         return None;
     }
-    let is_own = |last: &str| last.lines().all(|line| line.starts_with(char::is_alphanumeric));
-    match screen.rsplit_once("\n\n").filter(|(_, last)| is_own(last)) {
-        Some((screen, last)) => Some((format!("{own}\n\n{last}"), screen)),
-        None => Some((own.to_owned(), screen)),
+    // The start of the last paragraphs, and of the line that was looked at.
+    let (mut last, mut at) = (screen.len(), screen.len());
+    for line in screen.split_inclusive('\n').rev() {
+        match line.trim().is_empty() {
+            true => last = at,
+            false if !is_off_screen(line) => break,
+            false => {}
+        }
+        at -= line.len();
+    }
+    match (screen[..last].trim_end(), screen[last..].trim()) {
+        (screen, "") => Some((own.to_owned(), screen)),
+        (screen, last) => Some((format!("{own}\n\n{last}"), screen)),
     }
 }
 
@@ -456,6 +474,13 @@ mod tests {
         assert_eq!(found, Some(("look at it".to_owned(), screen)));
         let asked = format!("look at this:\n{screen}\n\nwhy three lines?");
         assert_eq!(before_screen(&asked), Some(("look at this:\n\nwhy three lines?".to_owned(), screen)));
+        let said = "\u{23fa} I can't\n  do it\n\n  now";
+        for last in ["Please fix A.\n\nAlso fix B.", "\u{bf}Por qu\u{e9}?", "- fix A\n- fix B", "`a` is wrong", "(A)"] {
+            let text = format!("it said:\n{said}\n\n{last}");
+            assert_eq!(before_screen(&text), Some((format!("it said:\n\n{last}"), said)));
+        }
+        let found = before_screen("it said:\r\n\u{23fa} I can't\r\n\r\nPlease fix A.\r\n");
+        assert_eq!(found, Some(("it said:\n\nPlease fix A.".to_owned(), "\u{23fa} I can't")));
         assert_eq!(before_screen(screen), None, "nothing is the person's");
         assert_eq!(before_screen("plain words"), None);
     }

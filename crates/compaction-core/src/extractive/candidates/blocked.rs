@@ -14,7 +14,8 @@ use crate::ledger::cues::is_substantive;
 use crate::ledger::errors::{INTERRUPTED, REFUSED, is_lasting};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
-use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, sets_aside};
+use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, reports, sets_aside};
+use crate::ledger::reasons::says_impossible;
 use crate::ledger::requests::is_telling;
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Statement, Voice};
@@ -40,6 +41,8 @@ const LONGEST_LINE: usize = 160;
 const LONGEST_UNSOLVED: usize = 160;
 /// Most refused changes that are listed.
 const MOST_REFUSED: usize = 2;
+/// Number of newest reports of the model that may name their files.
+const MOST_TOLD: usize = 64;
 /// Longest document that a person may have written as one request, in UTF-16 units.
 const LONGEST_TYPED: usize = 2000;
 /// Fewest headings of a document.
@@ -115,10 +118,13 @@ impl Builder<'_> {
         };
         let is_refused =
             |error: &&ErrorRecord| error.is_resolved && (error.line.starts_with(REFUSED) || error.line == INTERRUPTED);
-        // What the model reports about the file since settles it, too.
+        // What the model reports about the file since settles it, too, unless it reports a failure.
+        let told = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Report).take(MOST_TOLD);
+        let is_done = |text: &str| ![is_unsolved, is_denied, says_impossible, reports].iter().any(|fails| fails(text));
+        let told: Vec<&Statement> = told.filter(|one| is_done(&one.text)).collect();
         let is_told = |path: &str, at: u64| {
-            let later = ledger.statements.iter().rev().take_while(|one| one.position > at);
-            later.filter(|one| one.voice == Voice::Report).any(|one| one.text.contains(end_of(path, 1)))
+            let mut later = told.iter().take_while(|one| one.position > at);
+            later.any(|one| one.text.contains(end_of(path, 1)))
         };
         let refused = ledger.errors.iter().rev().filter(is_refused);
         let paths = refused.filter_map(|error| Some((error, error.subject.as_deref()?)));

@@ -217,13 +217,16 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The newest problem that the person told in words before a request that is only a log.
+    /// The newest problem that the person told in words before a request that is only a log, without older ones that
+    /// were answered.
     pub(super) fn problem_behind_log(&self, request: &str) -> Option<String> {
         if !is_log(request) {
             return None;
         }
         let before = self.ledger.requests.iter().rev().filter(|one| !is_log(&one.text)).take(MOST_BEFORE_LOG);
-        let problem = before.filter(|one| is_typed(&one.text)).find_map(|one| reported(&one.text))?;
+        // The answer right before the log may have asked for it.
+        let open = before.enumerate().filter(|(number, one)| *number == 0 || !one.is_answered);
+        let problem = open.filter(|(_, one)| is_typed(&one.text)).find_map(|(_, one)| reported(&one.text))?;
         Some(format!("{problem}{WITH_LOG}"))
     }
 

@@ -28,8 +28,15 @@ fn another_way_right_after_a_failure_replaces_it() {
     ] {
         assert_eq!(blocked(&[&failed[..], &[says(other, "toolUse")]].concat()), "", "{other}");
     }
-    let looked = says("Let me see which orders there are.", "toolUse");
-    assert!(!blocked(&[&failed[..], &[looked]].concat()).is_empty());
+    for looked in [
+        "Let me see which orders there are.",
+        "Let me use head to look at the file that broke it.",
+        "The script can't read the file using UTF-8.",
+        "El menú, en cambio, sale bien.",
+        "Il menu invece va bene.",
+    ] {
+        assert!(!blocked(&[&failed[..], &[says(looked, "toolUse")]].concat()).is_empty(), "{looked}");
+    }
     // A later step names the missing program and its replacement.
     let shown = [runs("2", "sqlite3 shop.db .tables"), returns("2", "bash: sqlite3: command not found", true)];
     let named = says("xsv and sqlite3 are not installed, so I'm using Python for both.", "toolUse");
@@ -87,10 +94,29 @@ fn a_check_of_which_the_model_says_that_it_passes_fails_no_longer() {
         "The tests pass, but the new one still fails.",
         "Die Tests laufen noch.",
         "其他测试通过。",
+        "Now I'll verify that the tests pass.",
+        "I change the route so the tests pass.",
+        "Ich sehe nach, ob die Tests grün sind.",
+        "Je vérifie que les tests passent.",
+        "Cambio la ruta para que las pruebas pasan.",
+        "Проверяю, что тесты проходят.",
+        "确认测试通过。",
+        "12 of 14 tests pass.",
+        "The test passes a string as the price.",
+        "The test makes the button green.",
+        "通过测试脚本查看菜单",
     ] {
         assert!(!after("cargo test", words).is_empty(), "{words}");
     }
+    for words in ["All 14 tests are green again.", "Tests and lint passed.", "测试全部通过了。"] {
+        assert_eq!(after("cargo test", words), "", "{words}");
+    }
     assert_eq!(after("npm run build", "The build succeeded."), "");
+    for words in ["The code makes the button green.", "Vite builds the pages in two steps.", "The lint passes."] {
+        assert!(!after("npm run build", words).is_empty(), "{words}");
+    }
+    assert_eq!(after("npm run lint", "Lint passes now."), "");
+    assert!(!after("npm run lint", "The build succeeded.").is_empty());
     assert!(!after("npm run build", "The tests pass.").is_empty());
 }
 
@@ -103,8 +129,12 @@ fn a_program_without_access_blocks_the_work() {
     assert_eq!(told, "`gh auth status` failed: You are not logged into any hosts.");
     let granted = [runs("2", "gh auth status"), returns("2", "Logged in to the host as ada", false)];
     assert_eq!(blocked(&[&[asks.clone(), status.clone(), denied][..], &granted].concat()), "");
-    let log = "one\ntwo\nthree\nfour: authentication failed";
-    assert_eq!(blocked(&[asks, runs("1", "docker compose logs web"), returns("1", log, false)]), "");
+    let log = "one\ntwo\nthree\nfour: not logged in";
+    let deployed = |log| blocked(&[asks.clone(), runs("1", "./deploy.sh web"), returns("1", log, false)]);
+    assert!(deployed("three\nfour: not logged in").contains("not logged in"));
+    assert_eq!(deployed(log), "");
+    let denied = returns("1", "HTTP/1.1 401\nauthentication required", false);
+    assert_eq!(blocked(&[asks, runs("1", "curl -s localhost/orders"), denied]), "");
 }
 
 #[test]
@@ -157,6 +187,13 @@ fn a_permission_for_one_edit_decides_nothing() {
     assert_eq!(section(&messages, Section::Decisions), "");
     let open = section(&messages, Section::InProgress);
     assert!(open.contains("Not on disk: the change of `style.css` (refused by the user)"), "{open}");
+    let reported = |words: &str| {
+        section(&[&messages[..5], &[says(words, "stop"), messages[5].clone()]].concat(), Section::InProgress)
+    };
+    let open = reported("I could not change `style.css`, since you refused it.");
+    assert!(open.contains("the change of `style.css`"), "{open}");
+    let settled = reported("The rules of `style.css` are in the page itself now.");
+    assert!(!settled.contains("the change of `style.css`"), "{settled}");
 }
 
 #[test]
@@ -209,6 +246,10 @@ fn a_log_is_no_request() {
     let next = section(&messages, Section::NextSteps);
     assert!(next.contains("The server of the shop doesn't start on my machine (the user then pasted a log)"), "{next}");
     assert!(!next.contains("Will watch"), "{next}");
+    let other = [user("Add a menu with all dishes to the page"), says("The menu is on the page.", "stop"), user(log)];
+    let answered = [&[messages[0].clone(), says("The port was taken. It starts now.", "stop")][..], &other].concat();
+    let next = section(&answered, Section::NextSteps);
+    assert!(!next.contains("doesn't start on my machine"), "{next}");
     let alone = section(&[user("hi"), says("Hello!", "stop"), user(log)], Section::NextSteps);
     assert!(!alone.contains("Will watch"), "{alone}");
 }

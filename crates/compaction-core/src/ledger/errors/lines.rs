@@ -102,7 +102,7 @@ fn exception(lines: &[&str]) -> Option<usize> {
 /// Begins the lines in which PowerShell shows where an error comes from and what kind it has.
 const FRAME: &str = "+ ";
 /// Begins one of them.
-const KIND_OF_ERROR: &str = "+ CategoryInfo";
+pub(in crate::ledger) const KIND_OF_ERROR: &str = "+ CategoryInfo";
 /// Most lines of a message above them.
 const MOST_OF_MESSAGE: usize = 3;
 
@@ -114,9 +114,9 @@ pub(in crate::ledger) fn is_frame(line: &str) -> bool {
 /// Whether a line ends like that in which PowerShell names the place of an error, in any language: `At line:1 char:64`.
 fn is_place_of_shell(line: &str) -> bool {
     let is_numbered = |part: &str| {
-        part.split_once(':').is_some_and(|(name, number)| {
+        part.rsplit_once(':').is_some_and(|(name, number)| {
             let is_number = !number.is_empty() && number.bytes().all(|one| one.is_ascii_digit());
-            is_number && name.ends_with(char::is_alphabetic)
+            is_number && name.ends_with(char::is_alphanumeric)
         })
     };
     let mut words = line.rsplitn(3, ' ');

@@ -20,6 +20,11 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
         "Get-Item : Не удается найти путь \"C:\\shop\".\nстрока:1 знак:1\n+ Get-Item C:\\shop\n+ ~~~\n    + CategoryInfo          : ObjectNotFound: (C:\\shop:String) [Get-Item]",
         "Get-Item : Не удается найти путь \"C:\\shop\".",
     ),
+    (
+        "powershell, in a script",
+        "Get-Item : Cannot find path 'C:\\shop\\menu'.\nAt C:\\shop\\run.ps1:12 char:3\n+   Get-Item menu\n+   ~~~\n    + CategoryInfo          : ObjectNotFound: (menu:String) [Get-Item]\nFailed to load the error page",
+        "Get-Item : Cannot find path 'C:\\shop\\menu'.",
+    ),
     ("nothing", "", "no output"),
     ("blank lines", " \n\n\t\n", "no output"),
     (
@@ -385,4 +390,19 @@ fn a_model_may_speak_about_an_error_of_a_provider() {
     assert!(!is_failed_request(
         "API Error: the page says 404. I changed src/a.rs so that it finds its rows, and the tests pass."
     ));
+}
+
+#[test]
+fn the_words_of_the_model_are_compared_with_the_newest_failures() {
+    let mut errors = Errors::default();
+    for number in 0..100 {
+        let place = SourcePosition { entry: None, position: number };
+        errors.add(Some(&format!("tool{number} menu")), &format!("tool{number}: command not found"), place, false);
+    }
+    errors.read_remark("", 0);
+    errors.read_success("");
+    assert_eq!(errors.open.len(), 100);
+    errors.read_remark("tool0 and tool99 are not installed, so I'm using Python.", 100);
+    assert!(errors.open.contains_key(&0) && !errors.open.contains_key(&99));
+    assert_eq!(errors.open.len(), 99);
 }
