@@ -38,7 +38,6 @@ use records::{Cut, Cutter, LISTS, Record, without_mark};
 use tree::{Tree, count_at, text_at, time_of};
 
 pub use records::{KeptRecord, original};
-pub(crate) use thoughts::end_of_thought;
 
 /// `customType` of the entries that keep records.
 pub const RECORD_TYPE: &str = "compactd.transcript";

@@ -6,7 +6,6 @@ use super::bold::without_bold;
 use super::statements::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
-use crate::transcripts::end_of_thought;
 
 /// Longest sentence that [`first_and_last_sentence`] returns, in UTF-16 units.
 const LONGEST_END: usize = 280;
@@ -30,17 +29,9 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
 /// Tags around the thinking of a model in its text.
 const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-/// The line above the thinking of a model in an export of opencode.
-const THOUGHT: &str = "_Thinking:_\n";
-
-/// The text of a model without the thinking that its agent left in it: what is below the mark of a thought at its
-/// beginning, and each part between such tags, if the first tag
+/// The text of a model without the thinking that its agent left in it: each part between such tags, if the first tag
 /// begins a line outside a fence. An unclosed tag stays, with the text after it.
 pub(super) fn without_thinking(mut text: Cow<'_, str>) -> Cow<'_, str> {
-    let below = text.trim_start().strip_prefix(THOUGHT).map(str::trim_start);
-    if let Some(said) = below.map(|below| below[end_of_thought(below)..].to_owned()) {
-        text = Cow::Owned(said);
-    }
     if memchr::memchr(b'<', text.as_bytes()).is_none() {
         return text;
     }

@@ -21,7 +21,7 @@ pub(super) fn add_below(pieces: &mut Vec<Piece>, text: &str, is_thought: bool) {
 /// Where a thought at the start of a text ends. Words in another script than its first paragraph are the model's.
 /// Without such words, only the first paragraph is certainly the thought, with the parts that have titles. Words that
 /// are not hidden matter more than thoughts that are.
-pub(crate) fn end_of_thought(text: &str) -> usize {
+fn end_of_thought(text: &str) -> usize {
     let starts = paragraphs(text, true);
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     let parts: Vec<&str> = starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect();
