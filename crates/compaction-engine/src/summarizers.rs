@@ -100,7 +100,7 @@ impl SummaryJob {
         let turn: u64 = self.turn.iter().map(|prepared| prepared.message.tokens()).sum();
         let whole = self.tokens() + turn;
         if self.kind == RequestKind::TurnPrefix {
-            return whole / 10 * 9;
+            return whole / 4 * 3;
         }
         let previous = self.previous_summary.as_deref().map_or(0, estimate_text);
         (previous + (whole - previous) / 3 * 2).min(whole / 10 * 9)

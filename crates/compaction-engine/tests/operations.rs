@@ -191,7 +191,7 @@ async fn a_short_turn_that_is_split_keeps_its_sentences() {
     let (_, engine) = engine(&json!({ "compaction": { "keepRecentTokens": 40 } }), Say::Nothing);
     let rule = |number: usize| format!("Rule {number} of the gate says that order {number}7 waits in room {number}3.");
     let answer: Vec<String> = (1..25).map(rule).collect();
-    let code = "row = read()\n".repeat(80);
+    let code = "row = read()\n".repeat(130);
     let said = [
         ("user", format!("Add an action that blocks an account. {}", "It is urgent. ".repeat(100))),
         ("assistant", format!("The action `block` is in place. {}", "It was tried. ".repeat(100))),

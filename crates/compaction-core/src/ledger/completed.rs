@@ -18,7 +18,7 @@ static DONE: WordList = word_list!("completed: done");
 static ALL: WordList = word_list!("completed: all");
 /// Words that may stand beside them without another meaning.
 static BESIDE: WordList = word_list!("completed: beside");
-/// The same in English, where `todo` is no word for all of it.
+/// The words for finished work and for all of it in English, where `todo` is none of these.
 static ENGLISH: [WordList; 2] =
     [word_list!([crate::phrases::ENGLISH], "completed: done"), word_list!([crate::phrases::ENGLISH], "completed: all")];
 /// Words for finished work that also order it, or name something else, at the beginning of a text.
@@ -60,7 +60,7 @@ const SHORTEST_NAME: usize = 5;
 
 /// A sentence that only says that something was done: `Done.`
 pub(super) fn only_says_done(sentence: &str) -> bool {
-    is_made_of(sentence, &[&DONE, &BESIDE]) && DONE.is_said(sentence)
+    DONE.is_said(sentence) && is_made_of(sentence, &[&DONE, &BESIDE])
 }
 
 /// Whether a sentence begins with a word for finished work: `Done, the menu is on every page`.

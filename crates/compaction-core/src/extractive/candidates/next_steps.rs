@@ -55,8 +55,11 @@ const MOST_BEFORE_LOG: usize = 4;
 const WITH_LOG: &str = " (the user then pasted a log)";
 /// Starts what the answer lists that the person replied to.
 const LISTED_BEFORE: &str = " (the answer before it lists: ";
-/// It may take the room of the summary divided by this.
+/// Fewest and most of its items.
+const LISTED: std::ops::RangeInclusive<usize> = 2..=12;
+/// They may take the room of the summary divided by this, but each at least so many UTF-16 units.
 const LISTED_PART: usize = 16;
+const SHORTEST_ITEM: usize = 24;
 /// The step while a command goes on in the background.
 const SEE_THE_END: &str = "See how the command ended that runs in the background";
 /// UTF-16 units of a sentence that only says that the cause is found.
@@ -98,12 +101,13 @@ impl<'a> Builder<'a> {
     fn reply(&mut self) {
         let Some(words) = self.turn_request.filter(|words| !praises(words) && !praises_first(words)) else { return };
         let answer = self.ledger.newest_answer.text.as_str();
-        let listed = if finished_list(answer).is_empty() { numbered_items(answer) } else { Vec::new() };
-        let units = (self.units / LISTED_PART).max(SHORTEST_ORDER);
-        let about = match listed.len() {
-            ..2 => String::new(),
-            count => {
-                let items = listed.iter().map(|item| clip(&without_bold(&one_line(item)), units / count));
+        let is_open = finished_list(answer).is_empty();
+        let listed: Vec<&str> = numbered_items(answer).filter(|_| is_open).take(*LISTED.end()).collect();
+        let units = (self.units / LISTED_PART).max(SHORTEST_ORDER) / listed.len().max(1);
+        let about = match LISTED.contains(&listed.len()) {
+            false => String::new(),
+            true => {
+                let items = listed.iter().map(|item| clip(&without_bold(&one_line(item)), units.max(SHORTEST_ITEM)));
                 format!("{LISTED_BEFORE}{})", items.collect::<Vec<_>>().join("; "))
             }
         };
@@ -491,10 +495,10 @@ pub(super) fn wishes(request: &str) -> Vec<&str> {
 }
 
 /// The first sentences of the numbered items of an answer.
-fn numbered_items(answer: &str) -> Vec<&str> {
+fn numbered_items(answer: &str) -> impl Iterator<Item = &str> {
     let is_numbered = |line: &&str| {
-        let digits = line.trim_start().trim_start_matches(|one: char| one.is_ascii_digit());
-        digits.len() < line.trim_start().len() && digits.starts_with(['.', ')']) && digits[1..].starts_with(' ')
+        let bare = line.trim();
+        bare.starts_with(|one: char| one.is_ascii_digit()) && without_marker(bare).len() < bare.len()
     };
-    prose(answer).filter(is_numbered).filter_map(|line| sentences(line).next()).collect()
+    prose(answer).filter(is_numbered).filter_map(|line| sentences(line).next())
 }

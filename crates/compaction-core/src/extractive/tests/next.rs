@@ -327,6 +327,10 @@ fn short_words_behind_an_answer_refer_to_what_it_lists() {
         assert_eq!(steps(found, words), expected);
     }
     assert_eq!(steps("The reviewer found nothing. The rules are sound.", "still a 404"), "Go on with: still a 404");
+    let many: Vec<String> =
+        (1..=40).map(|number| format!("{number}. Rule {number} of the shop is too strict")).collect();
+    let told = steps(&many.join("\n"), "fix them");
+    assert!(told.contains("; Rule 12 of the") && !told.contains("Rule 13"), "{told}");
     for (answer, words) in [
         (found, "thanks, great"),
         (found, "perfect"),
