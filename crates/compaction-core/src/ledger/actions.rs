@@ -1,8 +1,17 @@
 //! Calls paired with their results, and the state of files and commands that follows from them.
 
+mod failed_edits;
+mod jobs;
+mod subject;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::BuildHasher;
+
+use failed_edits::{Change, FailedEdits};
+pub(super) use failed_edits::{REPLACED, begins_with, is_about};
+use jobs::Jobs;
+pub(crate) use subject::{ActionKind, LONGEST_TEXT, Subject, shown, shown_call, subject_of};
+use subject::{call_of_file, core_of, purposes_of};
 
 use super::changes::Changes;
 use super::commands::{
@@ -21,15 +30,14 @@ use super::outcomes::{outcomes, says_denied, sentences_of, shown_command};
 use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResult, without_frame};
 use super::terms::TextHashing;
-use super::text::{clip, clip_middle, one_line, quoted};
+use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
-use crate::json::Json;
-use crate::message::{BashExecution, Body, Message, ToolCall};
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::message::{BashExecution, Message, ToolCall};
+use crate::text::suffix_utf16;
 use crate::tools::{
-    FileAccess, FileTools, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run,
-    has_failed, is_approval, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits,
-    reported_edits, running, unapplied,
+    FileAccess, FileTools, FileUse, Plan, ToolAction, classify, failed_edits, files_done, files_of_run, has_failed,
+    is_approval, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits,
+    running, unapplied,
 };
 
 /// Most known files that are searched for the one that a call means.
@@ -42,24 +50,14 @@ const LONGEST_FAILED: usize = 100;
 const MOST_FILES: usize = 2000;
 /// Most renaming commands whose file names are compared with all files.
 const MOST_RENAMINGS: usize = 256;
-/// Most lines of an edit that are compared with the edits after it.
-const MOST_ADDED: usize = 400;
 /// UTF-16 units at the end of the words before a call that are searched for the file of the call.
 const LAST_WORDS: usize = 240;
-/// Deepest level of nested arguments that is searched for these lines.
-const DEEPEST: usize = 6;
 /// Commands that change the branch.
 const SWITCHING: &[&str] = &["git checkout", "git switch"];
 /// How their results say so.
 const SWITCHED: &[&str] = &["Switched to ", "HEAD is now at "];
 /// The tool, or the command of a tool, that undoes the last change of a file.
 const UNDO: &str = "undo_edit";
-/// Arguments with the text that an edit replaces.
-pub(super) const REPLACED: &[&str] = &["old", "search", "find"];
-/// Arguments about an edit, unless they have several lines, and ends of the names of those with its file.
-const ABOUT: &[&str] = &["command", "description", "explanation", "instruction", "toolsummary", "path", "file"];
-const OF_FILE: &[&str] = &["path", "file", "filename"];
-
 /// What the arguments of a call contain.
 pub(super) struct CallContent {
     /// Sentences in its arguments.
@@ -98,10 +96,7 @@ pub(super) struct Actions<'a> {
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
     adding: HashMap<String, Change<'a>, TextHashing>,
-    /// Edits that failed, by their files.
-    failed_edits: HashMap<String, FailedEdit, TextHashing>,
-    /// The lines that the most recently read message adds. Several of its calls may fail.
-    added_lines: Option<AddedLines<'a>>,
+    failed_edits: FailedEdits<'a>,
     /// What the newest calls showed.
     results: Results<'a>,
     /// What the newest changes did.
@@ -116,12 +111,7 @@ pub(super) struct Actions<'a> {
     words: String,
     /// The first two files that were read or changed since the person's last message.
     of_turn: Vec<String>,
-    /// Commands that still run in the background.
-    jobs: Vec<Job>,
-    /// Calls that read the output of such a command, with its id.
-    reading: HashMap<String, String, TextHashing>,
-    /// Number of messages of the person.
-    turns: usize,
+    jobs: Jobs,
     /// The newest commands, oldest first.
     newest_runs: VecDeque<String>,
 }
@@ -130,78 +120,6 @@ pub(super) struct Actions<'a> {
 const MOST_NEWEST: usize = 8;
 /// Longest command that is kept, in bytes.
 const LONGEST_NEWEST: usize = 2000;
-
-/// A command that runs in the background.
-#[derive(Debug, Clone)]
-struct Job {
-    id: String,
-    command: String,
-    /// Number of messages of the person before it.
-    turn: usize,
-}
-
-/// Number of messages of the person after which a command in the background is no longer listed.
-const TURNS_OF_JOB: usize = 2;
-/// Most commands in the background.
-const MOST_JOBS: usize = 3;
-
-/// What a call changes in files.
-#[derive(Debug, Clone, Copy)]
-struct Change<'a> {
-    /// The message that contains the call.
-    message: &'a Message,
-    /// Whether it undoes an earlier change.
-    undoes: bool,
-}
-
-/// The lines that the calls of one message add, as hashes by the ids of the calls.
-#[derive(Debug, Clone)]
-struct AddedLines<'a> {
-    message: &'a Message,
-    by_call: HashMap<String, Vec<u64>, TextHashing>,
-}
-
-impl<'a> AddedLines<'a> {
-    fn of(message: &'a Message) -> Self {
-        let mut by_call: HashMap<String, Vec<u64>, TextHashing> = HashMap::default();
-        if let Body::Assistant(answer) = &*message.read_body() {
-            for call in answer.tool_calls() {
-                let lines = by_call.entry(call.id.clone()).or_default();
-                let hashing = TextHashing::default();
-                call.arguments.iter().for_each(|arguments| {
-                    added_by(arguments, usize::MAX, &mut |line| {
-                        if lines.len() < MOST_ADDED {
-                            lines.push(hashing.hash_one(line));
-                        }
-                    });
-                });
-            }
-        }
-        Self { message, by_call }
-    }
-}
-
-/// An edit that failed, and no later edit has replaced it.
-#[derive(Debug, Default, Clone)]
-struct FailedEdit {
-    /// The lines that it would have added and that no later edit of the file added.
-    missing: HashSet<u64, TextHashing>,
-    /// How many lines it would have added.
-    added: usize,
-    /// Whether a later edit of the file succeeded.
-    is_retried: bool,
-}
-
-impl FailedEdit {
-    /// Records a later edit of the file. Returns whether it replaces this one: it adds most of the lines.
-    fn retry(&mut self, lines: &[u64]) -> bool {
-        self.is_retried = true;
-        for line in lines {
-            self.missing.remove(line);
-        }
-        self.missing.len() * 2 <= self.added
-    }
-}
 
 impl<'a> Actions<'a> {
     pub(super) fn restore(&mut self, previous: &Ledger) {
@@ -265,16 +183,7 @@ impl<'a> Actions<'a> {
             let file = self.meant_file();
             subject.1 = call_of_file(&call.name, file.as_deref());
         }
-        if !self.jobs.is_empty() {
-            let names = |value: &Json<'_>, id: &str| {
-                value.as_str().map_or_else(|| value.as_f64().is_some_and(|own| own.to_string() == id), |own| own == id)
-            };
-            let arguments = call.arguments.as_ref().and_then(Json::as_object).unwrap_or_default();
-            let is_read = |job: &&Job| !job.id.is_empty() && arguments.iter().any(|(_, value)| names(value, &job.id));
-            if let Some(job) = self.jobs.iter().find(is_read) {
-                self.reading.insert(call.id.clone(), job.id.clone());
-            }
-        }
+        self.jobs.note_call(call);
         self.open.insert(call.id.clone(), (place, subject, action));
         content
     }
@@ -293,35 +202,17 @@ impl<'a> Actions<'a> {
     pub(super) fn begin_turn(&mut self) {
         self.words.clear();
         self.of_turn.clear();
-        self.turns += 1;
-        let turns = self.turns;
-        self.jobs.retain(|job| job.turn + TURNS_OF_JOB > turns);
+        self.jobs.begin_turn();
     }
 
-    /// Removes the jobs that have ended according to `text`, which a harness wrote.
+    /// Records a text that a harness wrote.
     pub(super) fn note_notice(&mut self, text: &str) {
-        self.jobs.retain(|job| job.id.is_empty() || !text.contains(&job.id) || running(text).is_some());
+        self.jobs.note_notice(text);
     }
 
     /// The commands that run in the background, the oldest first.
     pub(super) fn take_jobs(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.jobs).into_iter().map(|job| job.command).collect()
-    }
-
-    /// Records that a command keeps running after its result.
-    fn note_background(&mut self, id: &str, command: &str) {
-        self.jobs.retain(|job| job.command != command);
-        if self.jobs.len() == MOST_JOBS {
-            self.jobs.remove(0);
-        }
-        self.jobs.push(Job { id: id.to_owned(), command: command.to_owned(), turn: self.turns });
-    }
-
-    /// Ends the job whose output a call read, unless the result says that it still runs.
-    fn end_read_job(&mut self, call_id: &str, output: &str) {
-        if let Some(id) = self.reading.remove(call_id).filter(|_| running(output).is_none()) {
-            self.jobs.retain(|job| job.id != id);
-        }
+        std::mem::take(&mut self.jobs).finish()
     }
 
     /// The file that a call means if it names none: the one that the words right before it name, or else the only file
@@ -386,7 +277,7 @@ impl<'a> Actions<'a> {
         is_error: bool,
         errors: &mut Errors,
     ) -> Vec<(Voice, String)> {
-        self.end_read_job(call_id, output);
+        self.jobs.end_reading(call_id, output);
         let Some((_, mut subject, action)) = self.open.remove(call_id) else { return Vec::new() };
         let added = self.adding.remove(call_id);
         let is_run = matches!(action, ToolAction::Run { .. });
@@ -397,7 +288,7 @@ impl<'a> Actions<'a> {
         let printed = if is_run { without_frame(&printed) } else { &*printed };
         let job = if is_run { running(output) } else { None };
         if let Some(id) = job {
-            self.note_background(id, &shown(&subject.1));
+            self.jobs.begin(id, &shown(&subject.1));
         }
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
@@ -476,7 +367,7 @@ impl<'a> Actions<'a> {
             if is_search {
                 errors.add(Some(&shown(&subject.1)), &line, place, true);
             } else if let Some(added) = added {
-                let lines = self.lines_of(added, call_id);
+                let lines = self.failed_edits.lines_of(added, call_id);
                 let subject = failed_file(action.files(), &line).unwrap_or(subject);
                 self.fail_edit(place, subject, &line, &lines, errors);
             } else {
@@ -492,8 +383,8 @@ impl<'a> Actions<'a> {
         let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));
         let in_part = part.and_then(|_| of_files.first().cloned());
         for (kind, path) in of_files {
-            if self.failed_edits.contains_key(&path) {
-                let lines = added.map(|added| self.lines_of(added, call_id)).unwrap_or_default();
+            if self.failed_edits.contains(&path) {
+                let lines = added.map(|added| self.failed_edits.lines_of(added, call_id)).unwrap_or_default();
                 self.retry(kind, &path, &lines, errors);
             }
             self.succeed(place, (kind, path), 1, errors);
@@ -533,13 +424,6 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Hashes of the lines that a call adds. They are read only if an edit failed.
-    fn lines_of(&mut self, change: Change<'a>, call_id: &str) -> Vec<u64> {
-        let read = self.added_lines.take().filter(|read| std::ptr::eq(read.message, change.message));
-        let read = self.added_lines.insert(read.unwrap_or_else(|| AddedLines::of(change.message)));
-        read.by_call.get(call_id).cloned().unwrap_or_default()
-    }
-
     /// Records an edit that failed. The file is blocked until a later edit replaces the failed one.
     fn fail_edit(
         &mut self,
@@ -549,31 +433,23 @@ impl<'a> Actions<'a> {
         added: &[u64],
         errors: &mut Errors,
     ) {
-        let failed = self.failed_edits.entry(subject.1.clone()).or_default();
-        failed.missing.extend(added);
-        failed.added = failed.missing.len();
-        failed.is_retried = false;
+        self.failed_edits.add(&subject.1, added);
         self.fail(place, subject, line, errors);
     }
 
     /// Records an edit that succeeded. It resolves the failed edits of the file that it replaces. Writing the whole
     /// file resolves all of them.
     fn retry(&mut self, kind: ActionKind, path: &str, added: &[u64], errors: &mut Errors) {
-        let Some(failed) = self.failed_edits.get_mut(path).filter(|_| kind != ActionKind::Read) else { return };
-        if failed.retry(added) || kind == ActionKind::Write {
-            self.failed_edits.remove(path);
+        if kind != ActionKind::Read && self.failed_edits.retry(path, added, kind == ActionKind::Write) {
             errors.resolve(Some(&shown(path)));
         }
     }
 
     /// Records that the model ended its turn. A failed edit is settled if a later edit of its file succeeded.
     pub(super) fn end_turn(&mut self, errors: &mut Errors) {
-        self.failed_edits.retain(|path, failed| {
-            if failed.is_retried {
-                errors.resolve(Some(&shown(path)));
-            }
-            !failed.is_retried
-        });
+        for path in self.failed_edits.take_retried() {
+            errors.resolve(Some(&shown(&path)));
+        }
     }
 
     /// Position of the latest call.
@@ -676,7 +552,7 @@ impl<'a> Actions<'a> {
         // Agents read a file again after an edit of it failed.
         if kind == ActionKind::Read {
             errors.resolve_missing(&core_shown);
-        } else if !self.failed_edits.contains_key(&core) {
+        } else if !self.failed_edits.contains(&core) {
             errors.resolve(Some(&core_shown));
         }
         if kind == ActionKind::Run {
@@ -887,56 +763,6 @@ fn prints_environment(command: &str) -> bool {
     words.any(|word| matches!(word, "env" | "printenv") || word.contains(".env"))
 }
 
-/// The purposes of a successful action: the programs of a command, or the tool.
-fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
-    match kind {
-        ActionKind::Run => purposes(target),
-        ActionKind::Call => purposes(target.split('(').next().unwrap_or_default()),
-        _ => Vec::new(),
-    }
-}
-
-/// Passes on the lines that the arguments of a call add to files, reading at most `units` UTF-16 units of each text.
-/// Short lines, such as brackets, are in most edits and are skipped.
-pub(super) fn added_by(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnMut(&str)) {
-    added_within(arguments, DEEPEST, units, on_line);
-}
-
-/// Whether an argument is about an edit and no part of it.
-pub(super) fn is_about(name: &str, text: &str) -> bool {
-    let is_of_file = || OF_FILE.iter().any(|end| name.to_lowercase().ends_with(end));
-    !text.contains('\n') && (begins_with(name, ABOUT) || is_of_file())
-}
-
-/// Whether the name of an argument begins with one of `starts`.
-pub(super) fn begins_with(name: &str, starts: &[&str]) -> bool {
-    let name = name.to_lowercase();
-    starts.iter().any(|start| name.starts_with(start))
-}
-
-fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn FnMut(&str)) {
-    match value {
-        Json::String(text) => {
-            added_lines(prefix_utf16(text, units)).into_iter().filter(|line| line.len() > 3).for_each(on_line)
-        }
-        Json::Array(items) if depth > 0 => {
-            // A patch may be an argument of a program whose name is beside it.
-            let is_text = |item: &Json<'_>| item.as_str().is_some_and(|text| text.contains('\n'));
-            let has_text = items.iter().any(is_text);
-            let items = items.iter().filter(|item| !has_text || item.as_str().is_none() || is_text(item));
-            items.for_each(|item| added_within(item, depth - 1, units, on_line));
-        }
-        Json::Object(members) if depth > 0 => {
-            let is_replaced = |name: &str, value: &Json<'_>| {
-                value.as_str().is_some_and(|text| begins_with(name, REPLACED) || is_about(name, text))
-            };
-            let added = members.iter().filter(|(name, value)| !is_replaced(name, value));
-            added.for_each(|(_, value)| added_within(value, depth - 1, units, on_line));
-        }
-        _ => {}
-    }
-}
-
 /// The file that the line of an error names, if a call changes several.
 fn failed_file(files: &[FileUse], line: &str) -> Option<Subject> {
     let mut named = files.iter().filter(|_| files.len() > 1).filter(|file| line.contains(&file.path));
@@ -948,112 +774,6 @@ fn is_told_as_action(action: &ToolAction) -> bool {
     matches!(action, ToolAction::Run { .. } | ToolAction::OpenFile(_) | ToolAction::Other)
 }
 
-/// A call of a tool whose arguments name no file, with the file that it means.
-fn call_of_file(tool: &str, file: Option<&str>) -> String {
-    let tool = one_line(tool);
-    file.map_or_else(|| tool.clone(), |file| format!("{tool}({})", one_line(file)))
-}
-
 fn quote_shown(target: &str) -> String {
     super::text::quote(&shown(target))
-}
-
-/// The key of an action: the core of a command, otherwise the target.
-fn core_of(kind: ActionKind, target: &str) -> String {
-    if kind == ActionKind::Run { core_command(target).to_owned() } else { target.to_owned() }
-}
-
-/// Longest command or error in an item, in UTF-16 units.
-pub(crate) const LONGEST_TEXT: usize = 240;
-
-/// What a call does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum ActionKind {
-    Read,
-    Write,
-    Edit,
-    Run,
-    Call,
-}
-
-impl ActionKind {
-    pub(crate) const ALL: [ActionKind; 5] =
-        [ActionKind::Read, ActionKind::Write, ActionKind::Edit, ActionKind::Run, ActionKind::Call];
-
-    /// A deleted file counts as edited, as in the lists of files.
-    pub(crate) fn of_file(access: FileAccess) -> Self {
-        match access {
-            FileAccess::Read => ActionKind::Read,
-            FileAccess::Write => ActionKind::Write,
-            FileAccess::Edit | FileAccess::Delete => ActionKind::Edit,
-        }
-    }
-
-    pub(crate) fn is_of_file(self) -> bool {
-        matches!(self, ActionKind::Read | ActionKind::Write | ActionKind::Edit)
-    }
-
-    /// The past tense of the action, which is the first word of an item.
-    pub(crate) fn past(self) -> &'static str {
-        match self {
-            ActionKind::Read => "Read",
-            ActionKind::Write => "Wrote",
-            ActionKind::Edit => "Edited",
-            ActionKind::Run => "Ran",
-            ActionKind::Call => "Called",
-        }
-    }
-
-    /// The gerund of an action that did not succeed: `reading`.
-    pub(super) fn gerund(self) -> &'static str {
-        match self {
-            ActionKind::Read => "reading",
-            ActionKind::Write => "writing",
-            ActionKind::Edit => "editing",
-            ActionKind::Run => "running",
-            ActionKind::Call => "calling",
-        }
-    }
-}
-
-/// An action and its target: a path, a command or a call.
-pub(crate) type Subject = (ActionKind, String);
-
-/// The subject of a call that does `action`: its first file, its command, or else the call itself.
-pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
-    match action {
-        ToolAction::Files(files) if !files.is_empty() => (ActionKind::of_file(files[0].access), files[0].path.clone()),
-        ToolAction::Run { command, .. } => (ActionKind::Run, one_line(command)),
-        _ => {
-            let arguments = call.arguments.as_ref();
-            let arguments = arguments.map(|arguments| clip(&one_line(&arguments.to_compact()), LONGEST_TEXT));
-            (ActionKind::Call, format!("{}({})", one_line(&call.name), arguments.unwrap_or_default()))
-        }
-    }
-}
-
-/// A call in at most `units` UTF-16 units. If it is longer, only the texts among its arguments are shown: a fragment of
-/// its JSON would say less.
-pub(crate) fn shown_call(call: &str, units: usize) -> String {
-    let Some((tool, arguments)) = call.split_once('(').filter(|_| utf16_len(call) > units) else {
-        return clip_middle(call, units);
-    };
-    let mut texts = Vec::new();
-    if let Ok(Json::Object(members)) = Json::parse(arguments.trim_end_matches(')')) {
-        let own = members.iter().filter_map(|(_, value)| value.as_str());
-        texts.extend(own.take(MOST_TEXTS).map(|text| clip(&one_line(text), LONGEST_ARGUMENT)));
-    }
-    let told = format!("{tool}({})", texts.join(", "));
-    if texts.is_empty() { clip_middle(tool, units) } else { clip(&told, units) }
-}
-
-/// Most texts of a call that are shown.
-const MOST_TEXTS: usize = 3;
-/// Longest of these texts, in UTF-16 units.
-const LONGEST_ARGUMENT: usize = 40;
-
-/// A target as it appears in items.
-pub(crate) fn shown(target: &str) -> String {
-    let line = if target.len() <= LONGEST_TEXT { one_line(target) } else { one_line(&clip(target, LONGEST_TEXT)) };
-    if line.contains('`') { line.replace('`', "'") } else { line }
 }

@@ -1,0 +1,83 @@
+//! Commands that run in the background.
+
+use std::collections::HashMap;
+
+use crate::json::Json;
+use crate::ledger::terms::TextHashing;
+use crate::message::ToolCall;
+use crate::tools::running;
+
+/// Number of messages of the person after which a command in the background is no longer listed.
+const TURNS_OF_JOB: usize = 2;
+/// Most commands in the background.
+const MOST_JOBS: usize = 3;
+
+/// A command that runs in the background.
+#[derive(Debug, Clone)]
+struct Job {
+    id: String,
+    command: String,
+    /// Number of messages of the person before it.
+    turn: usize,
+}
+
+/// The commands that still run in the background.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Jobs {
+    /// The oldest first.
+    list: Vec<Job>,
+    /// Calls that read the output of such a command, with its id.
+    reading: HashMap<String, String, TextHashing>,
+    /// Number of messages of the person.
+    turns: usize,
+}
+
+impl Jobs {
+    /// Records that a command keeps running after its result.
+    pub(super) fn begin(&mut self, id: &str, command: &str) {
+        self.list.retain(|job| job.command != command);
+        if self.list.len() == MOST_JOBS {
+            self.list.remove(0);
+        }
+        self.list.push(Job { id: id.to_owned(), command: command.to_owned(), turn: self.turns });
+    }
+
+    /// Records a call, which may read the output of a job.
+    pub(super) fn note_call(&mut self, call: &ToolCall) {
+        if self.list.is_empty() {
+            return;
+        }
+        let names = |value: &Json<'_>, id: &str| {
+            value.as_str().map_or_else(|| value.as_f64().is_some_and(|own| own.to_string() == id), |own| own == id)
+        };
+        let arguments = call.arguments.as_ref().and_then(Json::as_object).unwrap_or_default();
+        let is_read = |job: &&Job| !job.id.is_empty() && arguments.iter().any(|(_, value)| names(value, &job.id));
+        if let Some(job) = self.list.iter().find(is_read) {
+            self.reading.insert(call.id.clone(), job.id.clone());
+        }
+    }
+
+    /// Ends the job whose output a call read, unless the result says that it still runs.
+    pub(super) fn end_reading(&mut self, call_id: &str, output: &str) {
+        if let Some(id) = self.reading.remove(call_id).filter(|_| running(output).is_none()) {
+            self.list.retain(|job| job.id != id);
+        }
+    }
+
+    /// Removes the jobs that have ended according to `text`, which a harness wrote.
+    pub(super) fn note_notice(&mut self, text: &str) {
+        self.list.retain(|job| job.id.is_empty() || !text.contains(&job.id) || running(text).is_some());
+    }
+
+    /// Records words of a person, which begin a new turn.
+    pub(super) fn begin_turn(&mut self) {
+        self.turns += 1;
+        let turns = self.turns;
+        self.list.retain(|job| job.turn + TURNS_OF_JOB > turns);
+    }
+
+    /// The commands, the oldest first.
+    pub(super) fn finish(self) -> Vec<String> {
+        self.list.into_iter().map(|job| job.command).collect()
+    }
+}
