@@ -74,7 +74,7 @@ pub(crate) mod terms;
 pub(crate) mod text;
 mod withdrawals;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 pub use collect::Collector;
@@ -240,6 +240,8 @@ pub struct FileRecord {
     pub position: u64,
     /// Position of the last change; 0 if the messages show none.
     pub changed_at: u64,
+    /// Position of its deletion; 0 if it was not deleted, or written again since.
+    pub deleted_at: u64,
     /// The entries that show this.
     pub sources: Sources,
 }
@@ -248,6 +250,11 @@ impl FileRecord {
     /// Whether tools changed it.
     pub fn is_modified(&self) -> bool {
         self.written > 0 || self.edited > 0
+    }
+
+    /// Whether it was written as a whole and deleted later, so that nothing is left of it.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.written > 0 && self.deleted_at > 0
     }
 }
 
@@ -434,6 +441,14 @@ impl Ledger {
         }
         lists.read_files.sort_by(|left, right| cmp_utf16(left, right));
         lists.modified_files.sort_by(|left, right| cmp_utf16(left, right));
+        lists
+    }
+
+    /// `lists` without the files that were written here and deleted again.
+    pub fn without_deleted(&self, mut lists: FileLists) -> FileLists {
+        let gone: HashSet<&str> =
+            self.files.iter().filter(|file| file.is_gone()).map(|file| file.path.as_str()).collect();
+        lists.modified_files.retain(|path| !gone.contains(path.as_str()));
         lists
     }
 

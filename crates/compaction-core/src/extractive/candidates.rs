@@ -16,6 +16,7 @@ mod proposed;
 mod requests;
 mod runs;
 mod state;
+mod unanswered;
 mod waiting;
 
 use std::rc::Rc;

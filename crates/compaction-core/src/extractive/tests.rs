@@ -502,11 +502,12 @@ fn chat_is_no_goal() {
         &texts.map(user),
         expect![[r#"
             Goal: Port the printer of the compiler to Rust
-            Goal: Then: ok, add colours to the printer as well
+            Goal: Then: ok, add colours to the printer as well (not answered)
             Goal: Latest request: Now document the network protocol for new users
             Goal: The user then wrote: delete it
             InProgress: Working on: the latest request
             NextSteps: Go on with: Now document the network protocol for new users
+            NextSteps: Not answered yet: Port the printer of the compiler to Rust; ok, add colours to the printer as well
             CriticalContext: User: a1b2c3
             CriticalContext: User: i restarted it all good
             CriticalContext: User: looks good to me

@@ -313,6 +313,8 @@ impl<'a> Actions<'a> {
         let is_gone = |file: &&FileUse| undoes || file.access == FileAccess::Delete;
         let gone: Vec<&FileUse> = files.iter().filter(is_gone).collect();
         let are_gone = gone.len() == files.len();
+        let deleted = gone.iter().filter(|file| !has_failed && file.access == FileAccess::Delete);
+        let deleted: Vec<String> = deleted.map(|file| file.path.clone()).collect();
         gone.into_iter().for_each(|file| {
             errors.resolve_naming(&file.path);
             self.changes.forget(&file.path);
@@ -389,6 +391,7 @@ impl<'a> Actions<'a> {
             }
             self.succeed(place, (kind, path), 1, errors);
         }
+        deleted.iter().for_each(|path| self.delete(path, place.position));
         if let (Some(line), Some(subject)) = (part, in_part) {
             self.fail_edit(place, subject, line, &[], errors);
         }
@@ -560,6 +563,7 @@ impl<'a> Actions<'a> {
             for path in removed_files(&core) {
                 errors.resolve_naming(path);
                 self.changes.forget(path);
+                self.delete(path, place.position);
             }
         }
         errors.resolve_purposes(&purposes_of(kind, &target));
@@ -583,6 +587,7 @@ impl<'a> Actions<'a> {
             let file = self.touch(&core, place);
             if kind != ActionKind::Read {
                 file.changed_at = file.changed_at.max(place.position);
+                file.deleted_at = 0;
             }
             let count = match kind {
                 ActionKind::Write => &mut file.written,
@@ -652,6 +657,22 @@ impl<'a> Actions<'a> {
     /// Position of the latest change of a file; 0 if there is none.
     pub(super) fn changed_at(&self) -> u64 {
         self.changed_at
+    }
+
+    /// Records that a file or a directory was deleted.
+    fn delete(&mut self, path: &str, position: u64) {
+        let path = path.trim_end_matches('/').trim_start_matches("./");
+        // Each deletion searches the files, so a very long list is not searched.
+        let all = if self.files.len() <= MOST_FILES { MOST_FILES } else { 0 };
+        let is_in_it = |file: &str| {
+            file.match_indices(path).any(|(at, _)| {
+                let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
+                (at == 0 || file[..at].ends_with('/')) && ends(&file[at + path.len()..])
+            })
+        };
+        for file in self.files.values_mut().take(all).filter(|file| !path.is_empty() && is_in_it(&file.path)) {
+            file.deleted_at = position;
+        }
     }
 
     fn touch(&mut self, path: &str, place: SourcePosition<'_>) -> &mut FileRecord {

@@ -278,6 +278,11 @@ pub(super) fn verdict(sentence: &str) -> Option<Verdict> {
     }
 }
 
+/// Whether a sentence begins with a word such as yes or no.
+pub(crate) fn affirms_or_denies(sentence: &str) -> bool {
+    verdict(sentence.trim_start_matches(['*', '_', ' '])).is_some()
+}
+
 /// Whether a sentence is more than a greeting or a word of agreement.
 fn says_something(sentence: &str) -> bool {
     let words = normalised(sentence);
@@ -322,7 +327,7 @@ fn is_plain_assent(message: &str) -> bool {
 }
 
 /// Whether a sentence of the model only praises what the person said.
-pub(super) fn is_praise(sentence: &str) -> bool {
+pub(crate) fn is_praise(sentence: &str) -> bool {
     let words = normalised(sentence);
     words.split_whitespace().count() <= ASSENT_WORDS && PRAISE.words.iter().any(|praise| words.contains(praise))
 }

@@ -511,6 +511,7 @@ mod tests {
                     edited,
                     position,
                     changed_at,
+                    deleted_at: 0,
                     sources,
                 });
             }

@@ -272,6 +272,10 @@ pub(crate) const DONE_WITH: &str = " (answered)";
 pub(crate) const ANSWERED_WAITING: &str = " (answered, waits for the user)";
 /// Ends the item of an earlier request for which files changed and whose answer was accepted.
 pub(crate) const DONE: &str = " (done)";
+/// Ends the item of a request before the latest one after which the model said and did nothing.
+pub(crate) const NOT_ANSWERED: &str = " (not answered)";
+/// Starts these requests in Next Steps.
+pub(crate) const WITHOUT_ANSWER: &str = "Not answered yet: ";
 /// Ends the item of an earlier request whose work was undone.
 pub(crate) const TAKEN_BACK: &str = " (taken back)";
 /// Starts the item of a later message that is not a request by itself.
@@ -431,6 +435,8 @@ pub(crate) const WORKING_ON: &str = "Working on: ";
 pub(crate) const PROPOSED: &str = "The plan that the assistant proposed waits for the approval of the user";
 /// Starts the step of a request whose work is made and checked.
 pub(crate) const ANSWER_LEFT: &str = "Only the answer to the user seems to be left of the latest request: ";
+/// The same if its change is not committed, in a conversation that commits its work.
+pub(crate) const COMMIT_LEFT: &str = "Commit the last change; then only the answer to the user seems to be left: ";
 /// Replaces the request of a turn whose goal is stated above.
 pub(crate) const THE_GOAL: &str = "The goal above is the request of this turn";
 /// Names the latest request where its words are not repeated.
@@ -449,6 +455,8 @@ pub(crate) const OPEN_FILE: &str = "the open file";
 pub(crate) const SAID_LAST: &str = "The assistant said last";
 /// Starts what the model concluded for a request.
 pub(crate) const CONCLUDED: &str = "the assistant concluded: ";
+/// Starts what the model answered to a question.
+pub(crate) const ANSWERED_SO: &str = "the assistant answered: ";
 /// Starts what it said right before that.
 pub(crate) const SAID_BEFORE: &str = "before it, the assistant said: ";
 /// Starts what a result shows that stops the work, and separates it from its call.

@@ -50,6 +50,8 @@ static LEADING: WordList = word_list!("steps: leading");
 /// Fewest and most items of such a list.
 const LISTED: std::ops::RangeInclusive<usize> = 3..=12;
 
+/// Ends of the items of a list that say that a task is not done.
+const IN_STATE: [&str; 6] = ["(in progress)", "(in-progress)", "(pending)", "(open)", "(todo)", "(blocked)"];
 /// Most words of an unmarked line that is the title of the list below it.
 const MOST_TITLE_WORDS: usize = 5;
 
@@ -359,6 +361,7 @@ impl Ledger {
         if !tasks.is_empty() {
             let is_told = |one: &&Statement| since < one.position && one.position < asked_at;
             let told = self.statements.iter().filter(is_told).filter(|one| one.voice == Voice::Report);
+            let told = told.filter(|one| !IN_STATE.iter().any(|state| one.text.trim_end().ends_with(state)));
             let told: Vec<&str> = told.map(|one| one.text.as_str()).collect();
             coverage.read(&told.join("\n"));
         }

@@ -359,7 +359,8 @@ fn note(note: &Note) -> String {
 fn file(file: &FileRecord) -> String {
     let members = Members::default().text("path", &file.path).number("read", file.read);
     let members = members.number("written", file.written).number("edited", file.edited);
-    members.number("changedAt", file.changed_at).at(file.position, &file.sources)
+    let members = members.number("changedAt", file.changed_at).number("deletedAt", file.deleted_at);
+    members.at(file.position, &file.sources)
 }
 
 fn command(command: &CommandRecord) -> String {
@@ -606,6 +607,7 @@ fn read_file(json: &Json<'_>) -> Option<FileRecord> {
         edited,
         position: count("at"),
         changed_at: count("changedAt"),
+        deleted_at: count("deletedAt"),
         sources: sources(json),
     })
 }

@@ -26,8 +26,9 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Tags around the thinking of a model in its text.
-const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+/// Tags around the thinking of a model in its text. One of an agent goes on with a number before its end.
+const THINKING: [(&str, &str); 3] =
+    [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<thinking-content-", "</thinking-content-")];
 
 /// The text of a model without the thinking that its agent left in it: each part between such tags, if the first tag
 /// begins a line outside a fence. An unclosed tag stays, with the text after it.
@@ -59,6 +60,9 @@ fn without_parts(text: &str, open: &str, close: &str) -> Option<String> {
         let Some(closed) = text[at..].find(close) else { break };
         said.push_str(&text[end..at]);
         end = at + closed + close.len();
+        if !close.ends_with('>') {
+            end += text[end..].find('>').map_or(0, |rest| rest + 1);
+        }
     }
     (end > 0).then(|| said + &text[end..])
 }

@@ -395,7 +395,7 @@ impl Account {
         text: &str,
         is_own: bool,
     ) -> (Self, String) {
-        let files = plan.preparation.file_operations.lists();
+        let files = ledger.without_deleted(plan.preparation.file_operations.lists());
         let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), plan.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
         let whole = with_files(text);

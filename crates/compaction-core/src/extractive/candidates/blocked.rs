@@ -190,7 +190,16 @@ impl Builder<'_> {
         let requests = requests.filter(|request| !given_up.contains(&request.position));
         let newest = requests.clone().next().map_or(0, |request| request.position);
         let is_newest_telling = requests.clone().next().is_some_and(|request| is_telling(&request.text));
-        for (at, request) in requests.take(REPORTS).enumerate() {
+        let unanswered: Vec<u64> = self.without_answer().map(|request| request.position).collect();
+        let committed_at = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
+        let committed_at = committed_at.filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).next();
+        let proved_at = committed_at.filter(|_| self.goal_reached_at() > ledger.code_changed_at());
+        let requests = requests.enumerate();
+        for (at, request) in requests.take_while(|(at, one)| *at < REPORTS || unanswered.contains(&one.position)) {
+            // A check that passed and a commit of the change settle it as far as the model can.
+            if ledger.code_changed_at() > request.position && proved_at.is_some_and(|at| at > request.position) {
+                continue;
+            }
             // In a long document, the person's words are at the beginning and end.
             let headings = || request.text.lines().filter(|line| line.starts_with('#')).count();
             let is_pasted = utf16_len(&request.text) > LONGEST_TYPED

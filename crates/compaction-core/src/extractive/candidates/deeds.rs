@@ -89,9 +89,12 @@ impl Builder<'_> {
         let committed_at = self.committed_at();
         let is_changed = |file: &&FileRecord| committed_at.is_some_and(|commit| file.changed_at > commit);
         let changed = self.ledger.files.iter().rev().filter(is_changed).filter(|file| !file.path.starts_with("/tmp/"));
-        let changed = changed.filter(|file| !self.states.is_file_taken_back(file));
-        let changed: Vec<String> =
-            changed.take(MOST_CHANGED).map(|file| quote(&shown(&self.states.name(file)))).collect();
+        let changed = changed.filter(|file| !self.states.is_file_taken_back(file) && !file.is_gone());
+        let told = |file: &FileRecord| {
+            let deleted = if file.deleted_at > 0 { " (deleted)" } else { "" };
+            format!("{}{deleted}", quote(&shown(&self.states.name(file))))
+        };
+        let changed: Vec<String> = changed.take(MOST_CHANGED).map(told).collect();
         if let Some(newest) = self.ledger.files.last().filter(|_| !changed.is_empty()) {
             let item = format!("Changed since the last commit, not committed yet: {}", changed.join(", "));
             self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);

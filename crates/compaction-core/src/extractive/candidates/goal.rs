@@ -11,12 +11,13 @@ use crate::ledger::closed_requests::{
 };
 use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, is_typed, typed};
+use crate::ledger::names::ending;
 use crate::ledger::notes::{
-    AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, OBJECTED_TO_ANSWER, PASTED,
-    TAKEN_BACK, THEN, UNDID_WORK, undone,
+    AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, NOT_ANSWERED, OBJECTED_TO_ANSWER,
+    PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
 use crate::ledger::pasted::behind_terminal;
-use crate::ledger::problems::{pasted_error, reports};
+use crate::ledger::problems::{is_conditional, is_waiting, pasted_error, reports};
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
 use crate::ledger::rules::{FROM_NOW_ON, only_sets_rules};
@@ -211,27 +212,41 @@ impl<'a> Builder<'a> {
         match () {
             () if is_undone() => TAKEN_BACK,
             () if self.undone.has(request.position) || is_objected || self.is_not_solved(request) => "",
-            () if !has_question(&request.text) && has(true) => DONE,
-            () if has(false) || self.is_answered(request) => {
-                match !has_question(&request.text) && self.has_changed_for(request) {
+            () if !has_question(&request.text) && has(true) && !self.leaves_work(request) => DONE,
+            () if has(true) || has(false) || self.is_answered(request) => {
+                match !has_question(&request.text) && self.has_changed_for(request) && !self.leaves_work(request) {
                     true => DONE,
                     false => DONE_WITH,
                 }
             }
+            () if self.without_answer().any(|one| one.position == request.position) => NOT_ANSWERED,
             () => "",
         }
     }
 
-    /// Whether the last words of the model for a request say that it failed, or the person reports the same again.
-    fn is_not_solved(&self, request: &Request) -> bool {
-        let later = || self.ledger.requests.iter().filter(|one| one.position > request.position);
-        let next = later().next().map_or(u64::MAX, |one| one.position);
+    /// The statements of the last message of the model for a request.
+    fn last_answer(&self, request: &Request) -> Vec<&'a Statement> {
+        let next = self.ledger.requests.iter().find(|one| one.position > request.position);
+        let next = next.map_or(u64::MAX, |one| one.position);
         let all = &self.ledger.statements;
         let own = &all[all.partition_point(|one| one.position <= request.position)..];
         let mut own: Vec<&Statement> =
             own.iter().take_while(|one| one.position < next).filter(|one| one.is_of_model()).collect();
         let last = own.last().map_or(0, |one| one.position);
         own.retain(|one| one.position == last);
+        own
+    }
+
+    /// Whether the last words of the model for a request say that a part of it is left.
+    fn leaves_work(&self, request: &Request) -> bool {
+        let is_left = |one: &&Statement| is_waiting(&one.text) || PARTS_LEFT.is_said(&one.text);
+        self.last_answer(request).iter().any(|one| is_left(one) && !is_conditional(&one.text))
+    }
+
+    /// Whether the last words of the model for a request say that it failed, or the person reports the same again.
+    fn is_not_solved(&self, request: &Request) -> bool {
+        let later = || self.ledger.requests.iter().filter(|one| one.position > request.position);
+        let own = self.last_answer(request);
         let words = later().take(COMING_BACK).map(|one| one.text.as_str()).chain(self.turn_request);
         own.iter().take(FIRST_WORDS_OF_ANSWER).any(|one| fails(&one.text))
             || words.into_iter().any(|one| persists(one, &request.text))
@@ -283,6 +298,8 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Phrases that say that a part of the work is left.
+static PARTS_LEFT: WordList = word_list!("goal: parts left");
 /// Number of later requests that may report the same again.
 const COMING_BACK: usize = 4;
 /// Number of first statements of an answer that may say that the request failed.
@@ -318,6 +335,8 @@ static EXPLORING: WordList = word_list!("goal: exploring");
 static EXPLORED: WordList = word_list!("goal: explored");
 /// Longest such request, in UTF-16 units.
 const LONGEST_EXPLORING: usize = 160;
+/// Longest request that only names a page to read, in UTF-16 units.
+const LONGEST_READING: usize = 80;
 /// Number of first words in which it says so.
 const EXPLORING_WORDS: usize = 5;
 
@@ -336,6 +355,15 @@ pub(super) fn only_explores(request: &str) -> bool {
     let is_wide = || has_piece(request, EXPLORING.pieces) && has_piece(request, EXPLORED.pieces);
     let is_task = |(_, task): (usize, &str)| !EXPLORING.words.iter().any(|word| word.split(' ').any(|one| one == task));
     (explores || is_wide()) && !TASKS.found_in(&words).any(is_task)
+}
+
+/// Whether a short request only tells the model which page to read: `read README.md, it has the steps`.
+pub(super) fn only_names_a_page(request: &str) -> bool {
+    let is_page = |word: &str| word.contains("://") || ending(word.trim_end_matches(['.', ',', ':'])).is_some();
+    utf16_len(request) <= LONGEST_READING
+        && EXPLORING.is_in(&first_words(request, EXPLORING_WORDS))
+        && request.split_whitespace().any(is_page)
+        && !TASKS.is_in(&normalised(request))
 }
 
 /// The error at the end of terminal output that a person pasted without words, with the place named before it.

@@ -10,6 +10,7 @@ use crate::ledger::answers::{agrees_with_person, is_assent};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
+use crate::ledger::commands::only_looks;
 use crate::ledger::completed::finished_list;
 use crate::ledger::constraints::{clauses, gives_task};
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, is_typed};
@@ -23,7 +24,7 @@ use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::requests::WORK;
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
-use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Statement, Voice};
+use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
@@ -94,6 +95,7 @@ impl<'a> Builder<'a> {
                 self.wishes_left(request, position);
             }
         }
+        self.not_answered();
         false
     }
 
@@ -241,6 +243,12 @@ impl<'a> Builder<'a> {
         let announced = newest.filter(|one| one.position > ledger.asked_at() && one.voice == Voice::Announcement);
         let announced = announced.filter(|one| is_announcement(&one.text) && ledger.last_step.calls_since_words <= 1);
         let announced = announced.filter(|one| ledger.changed_at() < one.position && self.units >= ROOM_FOR_TWO);
+        // A call behind it that did more than look something up carried it out.
+        let has_acted = |one: &Statement| {
+            let later = ledger.commands.iter().rev().take_while(|run| run.position > one.position);
+            later.filter(|run| run.outcome == Outcome::Succeeded).any(|run| run.is_call || !only_looks(&run.command))
+        };
+        let announced = announced.filter(|one| !has_acted(one));
         announced.map_or_else(String::new, |one| {
             let words = one.text.trim_end_matches([':', '\u{ff1a}', ' ']);
             format!("; {ANNOUNCED_LAST}{}", clip(words, LONGEST_CAUSE))

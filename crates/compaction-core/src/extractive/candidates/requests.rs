@@ -1,6 +1,6 @@
 //! The requests in Goal and In Progress: the first one, the latest one, and what it answers.
 
-use super::goal::{asked, begins, in_full, only_explores, shell_error};
+use super::goal::{asked, begins, in_full, only_explores, only_names_a_page, shell_error};
 use super::newest_answer::is_question;
 use super::next_steps::told_in;
 use super::{Builder, LONGEST_FIRST};
@@ -46,6 +46,8 @@ const TOPIC_MOVED: f32 = 2.5;
 const EFFORT_OF_WORK: u64 = 8;
 /// Factor for the topic score of a question.
 const QUESTION_PART: f32 = 0.5;
+/// Number of messages of the person before an order to read something that may say what for.
+const MOST_BEFORE_READING: usize = 3;
 /// Number of last statements of an answer in which its question may be.
 const ASKED_WITHIN: usize = 3;
 /// Begins the question that a short request answers.
@@ -266,6 +268,20 @@ impl<'a> Builder<'a> {
         let latest = match (aim, newest) {
             (Some(aim), Some(rule)) if is_over(aim, rule) => Some(rule),
             (aim, newest) => aim.or(newest),
+        };
+        // What is to be read for a request does not replace it, if the work went on with further words of the person.
+        let reads = |one: &&Request| {
+            (only_explores(&one.text) || only_names_a_page(&one.text))
+                && !is_last(one)
+                && self.with_turn.changed_at() > one.position
+        };
+        let latest = match latest.filter(reads) {
+            Some(reading) => {
+                let before = requests.iter().rev().filter(|one| one.position < reading.position);
+                let mut before = before.take(MOST_BEFORE_READING).filter(|one| one.asks_for_work());
+                before.find(|one| !only_explores(&one.text)).or(latest)
+            }
+            None => latest,
         };
         let latest = latest.or_else(|| requests.last());
         latest.filter(|_| self.kind != SummaryKind::TurnPrefix)

@@ -16,6 +16,7 @@ use super::{
 use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, shown_call};
+use crate::ledger::answers::{affirms_or_denies, is_praise};
 use crate::ledger::bold::without_bold;
 use crate::ledger::closed_requests::{
     answered_item, has_question, instructs, is_claim, is_filler, is_settled_by_answer, objection, opening, rejects,
@@ -27,12 +28,12 @@ use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_announcement, is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, LATEST_WORDS, NOTHING_RUN,
-    NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
+    ANNOUNCED, ANSWER, ANSWERED_SO, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, LATEST_WORDS,
+    NOTHING_RUN, NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
 };
 use crate::ledger::problems::{own_words, reports};
 use crate::ledger::statements::{prose, sentences, without_marker};
-use crate::ledger::text::{WordList, clip, clip_middle, one_line, quote, word_list};
+use crate::ledger::text::{WordList, clip, clip_middle, clip_sentences, one_line, quote, word_list};
 use crate::ledger::{CommandRecord, ErrorRecord, Ledger, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
@@ -82,6 +83,27 @@ const MOST_COMMANDS: usize = 8;
 /// Most UTF-16 units of these commands.
 const COMMAND_UNITS: usize = 480;
 
+/// Number of first sentences of the model behind a question that may answer it.
+const ANSWERED_WITHIN: usize = 3;
+/// UTF-16 units of such an answer from which no second sentence is needed.
+const ENOUGH: usize = 120;
+
+/// What the model answered to a question with its first words.
+fn answer_to_question(since: &[Statement], units: usize) -> Option<String> {
+    let mut own = since.iter().filter(|one| one.is_of_model());
+    let first = own.next()?;
+    let said = std::iter::once(first).chain(own).take_while(|one| one.position == first.position);
+    let said = said.take(ANSWERED_WITHIN).filter(|one| matches!(one.voice, Voice::Report | Voice::Remark));
+    let said = said.map(|one| one.text.as_str()).filter(|text| !is_praise(text) && !is_announcement(text));
+    let mut answer = String::new();
+    for text in said.skip_while(|text| !affirms_or_denies(text)) {
+        if utf16_len(&answer) < ENOUGH {
+            answer = joined(&[answer.as_str(), text]);
+        }
+    }
+    (!answer.is_empty()).then(|| clip_sentences(&answer, units))
+}
+
 impl<'a> Builder<'a> {
     /// The turn that follows, as a conversation of its own.
     pub(super) fn of_turn(&self) -> Option<Builder<'a>> {
@@ -121,13 +143,19 @@ impl<'a> Builder<'a> {
         let all = self.ledger.statements.as_slice();
         let (before, since) = all.split_at(all.partition_point(|one| one.position <= position));
         let since = self.turn.filter(|_| since.is_empty()).map_or(since, |turn| turn.statements.as_slice());
-        if let Some(said) = concluded_last(since, units) {
-            return Some(format!("{CONCLUDED}{said}"));
-        }
         let request = match position {
             u64::MAX => self.turn_request,
             _ => self.ledger.requests.iter().rev().find(|one| one.position == position).map(|one| one.text.as_str()),
-        }?;
+        };
+        // The first words answer a question, and what follows explains them.
+        let said = request.filter(|request| has_question(request)).and_then(|_| answer_to_question(since, units));
+        if let Some(said) = said {
+            return Some(format!("{ANSWERED_SO}{said}"));
+        }
+        if let Some(said) = concluded_last(since, units) {
+            return Some(format!("{CONCLUDED}{said}"));
+        }
+        let request = request?;
         // A long request can be understood alone, and Goal contains what a very short one answers.
         let is_whole = utf16_len(&typed(request, MOST_UNITS)) > LONGEST_ANSWERING && !reports(request);
         if is_whole || self.answered_by(request, position).is_some() {

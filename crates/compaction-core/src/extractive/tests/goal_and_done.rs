@@ -312,3 +312,19 @@ fn what_a_person_reports_as_broken_is_no_longer_done() {
     let other = [&first[..], &[user("the export of the list is broken since yesterday")]].concat();
     assert_eq!(done(&other).len(), 1, "it is about something else");
 }
+
+#[test]
+fn what_is_read_for_a_request_does_not_replace_it() {
+    let messages = [
+        user("I believe we are ready to release a new version of the shop, aren't we? know how to do it?"),
+        says("I look for the steps of a release.", "toolUse"),
+        user("read README.md that details everything"),
+        says("It takes three steps.", "stop"),
+        user("minor"),
+        calls("1", "edit", r#"{"path":"package.json","oldText":"0.7.0","newText":"0.8.0"}"#),
+        returns("1", "ok", false),
+    ];
+    let text = text_of(&history(&prepared(&messages)));
+    let goal = SummaryDocument::parse(&text).body[Section::Goal].join("\n");
+    assert!(goal.contains("Latest request: I believe we are ready to release"), "{goal}");
+}

@@ -127,6 +127,85 @@ fn a_request_that_is_made_and_checked_has_only_its_answer_left() {
 }
 
 #[test]
+fn a_change_that_is_made_is_committed_if_the_work_is() {
+    let edit = |id: &str| calls(id, "edit", r#"{"path":"src/parser.rs","oldText":"a","newText":"b"}"#);
+    let passes = "test result: ok. 12 passed; 0 failed; 0 ignored";
+    let commits = |id: &str| runs(id, "git add -A && git commit -m \"parser: nested blocks\"");
+    let committed = "[main 3c1a2b4] parser: nested blocks\n 1 file changed, 4 insertions(+)";
+    let made = |request: &str| {
+        let checked =
+            [edit("1"), returns("1", "ok", false), runs("2", "cargo test -p parser"), returns("2", passes, false)];
+        [&[user(request)], &checked[..]].concat()
+    };
+    let request = "Let the parser of the shop read nested blocks";
+    let looked = [runs("4", "git show --stat HEAD && git status"), returns("4", "nothing to commit", false)];
+    let kept = [&made(request)[..], &[commits("3"), returns("3", committed, false)], &looked].concat();
+    let next = after(Section::NextSteps, &kept);
+    assert!(next.contains("passes since the last change, and the change is committed"), "{next}");
+    let again = [says("The parser reads them.", "stop"), user("Let the printer of the shop print nested blocks, too")];
+    let more = [edit("5"), returns("5", "ok", false), runs("6", "cargo test -p printer"), returns("6", passes, false)];
+    let next = after(Section::NextSteps, &[&kept[..], &again, &more].concat());
+    assert!(next.contains("Commit the last change"), "{next}");
+    for request in
+        ["Go through the list of the shop until all are done", "Erledige alle Aufgaben der Liste", "把所有任务做完"]
+    {
+        let next = after(Section::NextSteps, &made(request));
+        assert!(!next.contains("Only the answer") && !next.contains("Commit the last"), "{request}: {next}");
+    }
+}
+
+#[test]
+fn a_call_that_a_short_request_asks_for_leaves_only_the_answer() {
+    let asked = [user("Here are five ideas for the shop"), says("They are good.", "stop")];
+    let adds = calls("1", "board__add_task", r#"{"title":"Print the menu","project":"shop"}"#);
+    let messages = [&asked[..], &[user("add that as a task to the board"), adds.clone()]].concat();
+    let next = after(Section::NextSteps, &[&messages[..], &[returns("1", "added task 7", false)]].concat());
+    assert!(next.contains("Only the answer"), "{next}");
+    for other in [
+        [&messages[..], &[returns("1", "the board is read-only", true)]].concat(),
+        [&asked[..], &[user("now write the menu of the shop"), adds, returns("1", "added task 7", false)]].concat(),
+    ] {
+        let next = after(Section::NextSteps, &other);
+        assert!(!next.contains("Only the answer"), "{next}");
+    }
+}
+
+#[test]
+fn what_was_announced_and_carried_out_does_not_come_next() {
+    let announced = says("Let me publish the menu of the shop:", "toolUse");
+    let next = |calls: &[Arc<Message>]| {
+        let messages = [&[user("Bring the menu to the customers of the shop"), announced.clone()], calls].concat();
+        after(Section::NextSteps, &messages)
+    };
+    assert!(next(&[]).contains("announced last: Let me publish"));
+    let looked = next(&[runs("1", "ls menu"), returns("1", "menu.txt", false)]);
+    assert!(looked.contains("announced last: Let me publish"), "a look at something publishes nothing: {looked}");
+    let ran = next(&[runs("1", "./publish.sh menu"), returns("1", "published", false)]);
+    assert!(!ran.contains("announced last"), "{ran}");
+}
+
+#[test]
+fn requests_without_any_answer_are_steps_and_their_problems_block() {
+    let asked = [
+        user("Write the menu of the shop"),
+        says("The menu is in menu.txt.", "stop"),
+        user("The payment page of the shop is broken: every order ends with an error of the server"),
+        user("Write a test for the header of the printed pages, with three columns"),
+        user("Write a test for the header of all printed pages, with three or four columns"),
+        user("Now translate the manual of the library into Danish"),
+    ];
+    let next = after(Section::NextSteps, &asked);
+    let left = next.lines().find(|line| line.starts_with("Not answered yet: ")).unwrap_or_default();
+    assert!(left.contains("payment page") && left.contains("four columns"), "{next}");
+    assert!(!left.contains("three columns") && !left.contains("Danish") && !left.contains("menu"), "{left}");
+    assert!(next.starts_with("Go on with: Now translate"), "{next}");
+    assert!(after(Section::Blocked, &asked).contains("The payment page of the shop is broken"));
+    assert!(after(Section::Goal, &asked).contains("(not answered)"));
+    let answered = [&asked[..], &[says("I begin with the payment page.", "toolUse")]].concat();
+    assert!(!after(Section::NextSteps, &answered).contains("Not answered yet"));
+}
+
+#[test]
 fn a_failed_check_is_told_with_its_first_error() {
     // The agent does not say that the run failed, so its counts do.
     let output = "        Exception: If no block is left\n\

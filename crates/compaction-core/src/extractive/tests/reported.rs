@@ -140,3 +140,40 @@ fn what_failed_or_came_again_has_no_mark_of_success() {
     assert!(!marked("The page of the shop shows 404, why is that?", answer, "still 404, look at it again"));
     assert!(!marked("商店的页面打开以后一直显示 404，请检查一下是什么原因", "路由缺失，现在已经添加。", "还是 404"));
 }
+
+#[test]
+fn a_request_of_which_a_part_waits_is_not_done() {
+    let done = |said: &str| {
+        let mut messages = vec![
+            user("Port the printer of the library to Rust and document each of its three parts"),
+            says("The printer is in Rust, and its parts are documented.", "stop"),
+            user("Do task 60 of the shop until it is complete"),
+        ];
+        messages.extend(edits("1", "menu.rs"));
+        messages.push(says(said, "stop"));
+        messages.push(user("Great. Now write the manual of the library in three chapters"));
+        messages.push(says("The manual has three chapters.", "toolUse"));
+        after(Section::Goal, &messages)
+    };
+    assert!(done("The menu has all of its prices. All of task 60 is made.").contains("(done)"));
+    let waits = "The menu has all of its prices. The footer has them, too. The tests pass. Task 60 stays open only \
+                 because 60.8 is blocked by the payment service.";
+    let left = done(waits);
+    assert!(left.contains("(answered)") && !left.contains("(done)"), "{left}");
+}
+
+#[test]
+fn a_task_that_an_answer_names_as_in_progress_is_not_done() {
+    let plan = r#"{"todos":[{"content":"Look through the tests","status":"in_progress"},
+        {"content":"Print the menu","status":"pending"}]}"#;
+    let said = "I added two tasks and began.\n\nNew tasks\n- Look through the tests (in progress)\n- Print the menu";
+    let messages = [
+        user("Add tasks for the tests"),
+        calls("p", "TodoWrite", plan),
+        returns("p", "ok", false),
+        says(said, "stop"),
+        user("The footer of the shop is too wide, make it smaller"),
+        says("I look at the footer first.", "toolUse"),
+    ];
+    assert!(!after(Section::Done, &messages).contains("Look through the tests"));
+}

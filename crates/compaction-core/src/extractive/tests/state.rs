@@ -870,3 +870,54 @@ fn what_ran_later_refutes_that_it_is_not_possible() {
     let all = [&before[..], &later, &list("2", "[{\"room\":\"1\"}]")].concat();
     assert!(!after(Section::Done, &all).join("\n").contains("can't connect"));
 }
+
+#[test]
+fn the_first_words_answer_a_question() {
+    let asked = user("The menu has prices now. Do I have to print it again?");
+    for (said, answer) in [
+        (
+            "Great question! **Yes, print it again** so that the prices are on paper. I explain why:",
+            "Yes, print it again",
+        ),
+        ("Nein, die Preise stehen schon auf dem alten Blatt. Hier ist der Grund:", "Nein, die Preise"),
+    ] {
+        let told = says(said, "toolUse");
+        let more = says("## Time\n\nThe printer needs five minutes for the menu of the shop.", "toolUse");
+        let text = text_of(&history(&prepared(&[asked.clone(), told, more])));
+        let progress = SummaryDocument::parse(&text).body[Section::InProgress].join("\n");
+        assert!(progress.contains(&format!("the assistant answered: {answer}")), "{progress}");
+    }
+}
+
+#[test]
+fn files_that_were_written_and_deleted_again_are_no_changes() {
+    let committed = "[main 3c1a2b4] menu\n 1 file changed, 4 insertions(+)";
+    let messages = [
+        user("Print the menu of the shop"),
+        runs("1", "git commit -am menu"),
+        returns("1", committed, false),
+        calls("2", "write", r#"{"path":"/shop/src/by_hand.rs","content":"fn menu() {}"}"#),
+        returns("2", "ok", false),
+        calls("3", "write", r#"{"path":"/shop/src/menu.rs","content":"fn menu() {}"}"#),
+        returns("3", "ok", false),
+        calls("4", "edit", r#"{"path":"/shop/src/old.rs","oldText":"a","newText":"b"}"#),
+        returns("4", "ok", false),
+        runs("5", "rm src/by_hand.rs && rm /shop/src/old.rs"),
+        returns("5", "", false),
+    ];
+    let ledger = Ledger::collect(&prepared(&messages), None, tools());
+    let shown = ledger.without_deleted(ledger.file_lists()).modified_files;
+    assert_eq!(shown, ["/shop/src/menu.rs", "/shop/src/old.rs"]);
+    let text = text_of(&history(&prepared(&messages)));
+    let progress = SummaryDocument::parse(&text).body[Section::InProgress].join("\n");
+    let left = progress.lines().find(|line| line.starts_with("Changed since")).unwrap_or_default();
+    assert!(left.contains("`/shop/src/old.rs` (deleted)") && left.contains("menu.rs"), "{progress}");
+    assert!(!left.contains("by_hand"), "{progress}");
+    let again = [
+        &messages[..],
+        &[calls("6", "write", r#"{"path":"/shop/src/by_hand.rs","content":"fn a() {}"}"#), returns("6", "ok", false)],
+    ]
+    .concat();
+    let ledger = Ledger::collect(&prepared(&again), None, tools());
+    assert_eq!(ledger.without_deleted(ledger.file_lists()).modified_files.len(), 3, "it exists again");
+}
