@@ -457,6 +457,13 @@ impl Ledger {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
+    /// The paths of the files that changed after a message, the newest first.
+    pub(crate) fn changed_since(&self, position: u64) -> Vec<&str> {
+        let mut changed: Vec<&FileRecord> = self.files.iter().filter(|file| file.changed_at > position).collect();
+        changed.sort_by(|left, right| (right.changed_at, &left.path).cmp(&(left.changed_at, &right.path)));
+        changed.into_iter().map(|file| file.path.as_str()).collect()
+    }
+
     /// Position of the newest change of a file; 0 if there is none.
     pub(crate) fn changed_at(&self) -> u64 {
         self.files.iter().map(|file| file.changed_at).max().unwrap_or_default()

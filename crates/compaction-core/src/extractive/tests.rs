@@ -266,6 +266,7 @@ fn merges_the_previous_summary_item_by_item() {
             Goal: Latest request: Never panic. Now release it
             Constraints: Never panic
             Done: Write the docs
+            Done: Worked on: Write the docs -> changed `a.rs`
             InProgress: Rename things
             InProgress: Working on: the latest request (nothing was done for it yet)
             Blocked: `lint` failed: E2 (files changed since, not run again)

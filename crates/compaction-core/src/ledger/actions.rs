@@ -648,10 +648,11 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// The files that were changed after a position.
+    /// The files that were changed after a position, the newest first.
     pub(super) fn changed_since(&self, position: u64) -> Vec<&str> {
-        let changed = self.files.values().filter(|file| file.changed_at > position);
-        changed.map(|file| file.path.as_str()).collect()
+        let mut changed: Vec<&FileRecord> = self.files.values().filter(|file| file.changed_at > position).collect();
+        changed.sort_by(|left, right| (right.changed_at, &left.path).cmp(&(left.changed_at, &right.path)));
+        changed.into_iter().map(|file| file.path.as_str()).collect()
     }
 
     /// Position of the latest change of a file; 0 if there is none.

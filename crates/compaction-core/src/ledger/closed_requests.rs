@@ -9,18 +9,18 @@ use super::conclusions::is_at_it;
 use super::constraints::OBJECTING;
 use super::cues::{is_announcement, is_substantive, typed};
 use super::frames::OPTION;
-use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED};
+use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED, WORKED_ON};
 use super::problems::{is_conditional, is_denied, is_unsolved, is_word_of_problem, own_words, pasted_error, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
 use super::statements::{Voice, is_code, is_fence, is_prose, sentences, without_marker};
 use super::terms::TextHashing;
 use super::text::{
-    WordList, clip_middle, clip_sentences, first_words, has_piece, lines, normalised, one_line, starts_with_any,
+    WordList, clip_middle, clip_sentences, first_words, has_piece, lines, normalised, one_line, quote, starts_with_any,
     starts_with_piece, unspaced, word_list,
 };
 use crate::phrases::SPACED;
-use crate::text::{prefix_utf16, utf16_len};
+use crate::text::{base_name, prefix_utf16, utf16_len};
 
 /// UTF-16 units that are enough for the beginning of an answer.
 const ENOUGH: usize = 60;
@@ -374,11 +374,22 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
     format!("{start}{}", clip_sentences(answer, LONGEST_ANSWER))
 }
 
+/// The item of a request whose answer tells no outcome: the files that changed for it, the newest first.
+pub(crate) fn worked_on_item(request: &str, paths: &[&str]) -> Option<String> {
+    let names: Vec<String> = paths.iter().take(MOST_FILES).map(|path| quote(base_name(path))).collect();
+    let more = paths.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let changed = || format!("changed {}{more}", names.join(", "));
+    (!names.is_empty()).then(|| answered_item(request, &changed(), true).replacen(FINISHED, WORKED_ON, 1))
+}
+
 /// The same for an answer without calls that only shows what could be done.
 pub(crate) fn proposed_item(request: &str, answer: &str) -> String {
     answered_item(request, answer, false).replacen(ANSWER, ONLY_PROPOSED, 1)
 }
 
+/// Most files that are named as the outcome of a request.
+const MOST_FILES: usize = 3;
 /// Begins a block in an answer that is an edit.
 const EDIT_BLOCK: &str = "<<<<<<< SEARCH";
 /// Fewest lines of code in an answer that shows what it would change.

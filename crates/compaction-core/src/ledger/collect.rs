@@ -8,7 +8,7 @@ use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, comes_back, continues_behind_praise, has_question, is_about,
     is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, opening, orders_undo,
-    proposed_item, rejects, reopens, shows, tells_failure,
+    proposed_item, rejects, reopens, shows, tells_failure, worked_on_item,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified};
@@ -600,16 +600,25 @@ impl<'a> Collector<'a> {
         let said_at =
             || self.statements.list().iter().rev().find(|one| one.is_of_model()).map_or(0, |one| one.position);
         let is_last = || asked.is_praised() || self.actions.last_call() < position || said_at() <= position;
-        if let (Some(text), Some(reply)) = (text, asked.reply.as_deref().filter(|_| !comes_back && is_last())) {
+        if let Some(text) = text.filter(|_| !comes_back && is_last()) {
             let is_told = |one: &&Statement| one.position == position;
             let told = self.statements.list().iter().rev().find(is_told);
             let place = SourcePosition { position, entry: told.and_then(|told| told.sources.ids().first()) };
-            let item = match objection.filter(|_| has_changed) {
-                Some(objection) => objected_item(text, reply, has_changed, &objection),
-                None if only_proposes && request.asks_for_work() && !has_question(text) => proposed_item(text, reply),
-                None => answered_item(text, reply, has_changed),
+            let objection = objection.filter(|_| has_changed);
+            let item = match (asked.reply.as_deref(), objection) {
+                (Some(reply), Some(objection)) => Some(objected_item(text, reply, has_changed, &objection)),
+                (Some(reply), None) if only_proposes && request.asks_for_work() && !has_question(text) => {
+                    Some(proposed_item(text, reply))
+                }
+                (Some(reply), None) => Some(answered_item(text, reply, has_changed)),
+                (None, Some(_)) => None,
+                // Without an outcome in the answer, the files say what was done.
+                (None, None) => {
+                    let is_work = has_changed && !only_proposes && !has_question(text);
+                    worked_on_item(text, &self.actions.changed_since(asked.position)).filter(|_| is_work)
+                }
             };
-            self.notes.add(NoteKind::Done, &item, place, true);
+            item.into_iter().for_each(|item| self.notes.add(NoteKind::Done, &item, place, true));
         }
         None
     }

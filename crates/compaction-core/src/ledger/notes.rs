@@ -469,6 +469,8 @@ pub(crate) const ANSWER: &str = "Answered: ";
 pub(crate) const ONLY_PROPOSED: &str = "Proposed: ";
 /// Starts the item of a request for which files were changed and whose answer is complete.
 pub(crate) const FINISHED: &str = "Done: ";
+/// The same for a request whose answer tells no outcome. Its files changed.
+pub(crate) const WORKED_ON: &str = "Worked on: ";
 /// Comes between a request and the beginning of its answer.
 pub(crate) const ANSWERED_BY: &str = " -> ";
 /// Comes before the person's objection to that answer.

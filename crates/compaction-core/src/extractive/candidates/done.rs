@@ -8,14 +8,14 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::{
     answered_item, comes_back, has_question, is_settled_by_answer, objected_item, objection, only_proposes,
-    proposed_item, rejects, shows, tells_failure,
+    proposed_item, rejects, shows, tells_failure, worked_on_item,
 };
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
     KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO,
-    REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
+    REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON,
 };
 use crate::ledger::problems::own_words;
 use crate::ledger::reasons::says_impossible;
@@ -105,7 +105,7 @@ impl<'a> FileStates<'a> {
 
 /// Whether a note is the item of an answered request.
 pub(super) fn is_answered_item(note: &Note) -> bool {
-    [ANSWER, FINISHED, ONLY_PROPOSED].iter().any(|start| note.text.starts_with(start))
+    [ANSWER, FINISHED, ONLY_PROPOSED, WORKED_ON].iter().any(|start| note.text.starts_with(start))
         && note.text.contains(ANSWERED_BY)
 }
 
@@ -113,7 +113,8 @@ impl<'a> Builder<'a> {
     /// Whether a note is the item of a request whose changes were all undone.
     pub(super) fn is_undone(&self, note: &Note) -> bool {
         let is_taken_back = || self.states.is_taken_back(note.position, |files| files.is_empty());
-        note.text.starts_with(FINISHED) && (self.undone.has(note.position) || is_taken_back()) || self.is_refuted(note)
+        let is_work = [FINISHED, WORKED_ON].iter().any(|start| note.text.starts_with(start));
+        is_work && (self.undone.has(note.position) || is_taken_back()) || self.is_refuted(note)
     }
 
     /// Whether a note contains an answer that something is not possible, although a command that had failed for the
@@ -250,7 +251,10 @@ impl<'a> Builder<'a> {
             return;
         }
         let has_failed = |reply: &str| tells_failure(reply) && !has_question(&request.text);
-        let Some(reply) = ledger.reply.as_deref().filter(|reply| !has_failed(reply)) else { return };
+        let reply = ledger.reply.as_deref().unwrap_or_default();
+        if has_failed(reply) {
+            return;
+        }
         let has_changed =
             ledger.changed_at() > request.position || self.standing.iter().any(|one| one.position > request.position);
         if has_changed && self.turn_request.is_some_and(|turn| comes_back(turn, &request.text, reply)) {
@@ -261,11 +265,15 @@ impl<'a> Builder<'a> {
         let is_proposed = !has_changed
             && !has_question(&request.text)
             && only_proposes(&ledger.newest_answer.text, ledger.changed_at() > 0 && no_calls);
+        let worked_on = || worked_on_item(&request.text, &ledger.changed_since(request.position));
         let item = match objection.filter(|_| has_changed) {
-            Some(objection) => objected_item(&request.text, reply, has_changed, &objection),
-            None if is_proposed => proposed_item(&request.text, reply),
-            None => answered_item(&request.text, reply, has_changed),
+            None if reply.is_empty() => worked_on().filter(|_| !is_proposed && !has_question(&request.text)),
+            Some(_) if reply.is_empty() => None,
+            Some(objection) => Some(objected_item(&request.text, reply, has_changed, &objection)),
+            None if is_proposed => Some(proposed_item(&request.text, reply)),
+            None => Some(answered_item(&request.text, reply, has_changed)),
         };
+        let Some(item) = item else { return };
         let told = ledger.statements.iter().rev().find(|one| one.position == ledger.answered);
         let origin = told.map_or(Origin::at(ledger.answered), |told| Origin::of(ledger.answered, &told.sources));
         self.pool.add(Section::Done, &item, origin, Rank::Low);

@@ -20,7 +20,7 @@ use crate::ledger::answers::{affirms_or_denies, is_praise};
 use crate::ledger::bold::without_bold;
 use crate::ledger::closed_requests::{
     answered_item, has_question, instructs, is_claim, is_filler, is_settled_by_answer, objection, opening, rejects,
-    reopens, tells_failure,
+    reopens, tells_failure, worked_on_item,
 };
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::completed::finished_list;
@@ -444,9 +444,13 @@ impl<'a> Builder<'a> {
         let fails = self.ledger.unresolved_errors().any(|error| error.position > latest.position && is_check(error));
         let Some(answer) = self.own_answer() else { return };
         let is_made = has_changed && !has_question(&latest.text) || !finished_list(answer).is_empty();
-        let said = opening(answer).filter(|said| !tells_failure(said));
-        if let Some(said) = said.filter(|_| is_named && is_made && !fails) {
-            let item = answered_item(&latest.text, &said, has_changed);
+        let item = match opening(answer) {
+            Some(said) if tells_failure(&said) => None,
+            Some(said) => Some(answered_item(&latest.text, &said, has_changed)),
+            None if tells_failure(answer) => None,
+            None => worked_on_item(&latest.text, &self.ledger.changed_since(latest.position)),
+        };
+        if let Some(item) = item.filter(|_| is_named && is_made && !fails) {
             self.pool.add(Section::Done, &item, Origin::at(self.ledger.newest_answer.position), Rank::Low);
         }
     }

@@ -163,6 +163,30 @@ fn a_request_of_which_a_part_waits_is_not_done() {
 }
 
 #[test]
+fn a_request_whose_answer_tells_no_outcome_is_done_with_its_files() {
+    let done = |said: &str, next: &str| {
+        let mut messages = vec![user("Put the prices on the pages of the menu and of the shop")];
+        messages.extend(edits("1", "src/menu.rs"));
+        messages.extend(edits("2", "src/shop.rs"));
+        messages.push(says(said, "stop"));
+        messages.extend([user(next), says("I read the manual first.", "toolUse")]);
+        after(Section::Done, &messages)
+    };
+    let next = "Now write the manual of the library in three chapters";
+    let silent = "```rust\nlet prices = read();\n```";
+    let told = done(silent, next);
+    assert!(
+        told.contains(
+            "Worked on: Put the prices on the pages of the menu and of the shop -> changed `shop.rs`, `menu.rs`"
+        ),
+        "{told}"
+    );
+    assert!(done("The prices are on both pages now.", next).contains("-> The prices are on both pages"));
+    assert!(!done(silent, "No, that is wrong. The prices are not on the pages").contains("->"));
+    assert!(!done("I could not put the prices there.", next).contains("->"));
+}
+
+#[test]
 fn a_task_that_an_answer_names_as_in_progress_is_not_done() {
     let plan = r#"{"todos":[{"content":"Look through the tests","status":"in_progress"},
         {"content":"Print the menu","status":"pending"}]}"#;
