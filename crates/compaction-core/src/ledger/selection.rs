@@ -321,7 +321,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         Voice::Person => 1.8,
         Voice::Report => 1.5,
         Voice::Remark => 1.0,
-        Voice::Announcement => 0.35,
+        Voice::Announcement => 0.45,
         Voice::Action => 0.7,
         Voice::Milestone => 1.1,
         Voice::Quote => 0.3,
