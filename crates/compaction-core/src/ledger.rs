@@ -30,6 +30,7 @@ mod claims;
 pub(crate) mod closed_requests;
 mod collect;
 pub(crate) mod commands;
+mod companions;
 pub(crate) mod completed;
 pub(crate) mod conclusions;
 pub(crate) mod constraints;

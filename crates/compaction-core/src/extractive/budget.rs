@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::candidates::Candidates;
@@ -426,6 +427,7 @@ impl Digest<'_> {
         let chosen = selection.choose_among(self.ledger, others, &left_out);
         let is_chosen: HashSet<usize> = chosen.iter().map(|(index, _)| *index).collect();
         let mut items: Vec<Item> = Vec::new();
+        let mut newest = 0;
         for (index, _) in chosen {
             let statement = &self.ledger.statements[index];
             let headed = || {
@@ -436,8 +438,12 @@ impl Digest<'_> {
             let changed = rows.changes.get(&index).map(|change| statement.text.clone() + change).or_else(headed);
             let changed = changed.map(|text| Statement { text, ..statement.clone() });
             let statement = changed.as_ref().unwrap_or(statement);
+            let before = std::mem::replace(&mut newest, index);
             match items.last_mut().filter(|last| last.takes(statement, self.ledger)) {
-                Some(last) => last.push(statement),
+                Some(last) => {
+                    let other = other_heading(&self.ledger.statements, before..index);
+                    last.push_under(other, statement);
+                }
                 None => items.push(Item::of(statement)),
             }
         }
@@ -461,6 +467,15 @@ impl Item {
         is_own
             && label(statement.voice) == self.label
             && utf16_len(&self.text) + utf16_len(&statement.text) < LONGEST_ITEM
+    }
+
+    /// Adds a statement that comes under another heading than the one before it, if any.
+    fn push_under(&mut self, heading: Option<&Statement>, statement: &Statement) {
+        let heading = heading.filter(|heading| !statement.text.starts_with(heading.text.as_str()));
+        if let Some(heading) = heading {
+            self.push(heading);
+        }
+        self.push(statement);
     }
 
     fn push(&mut self, statement: &Statement) {
@@ -514,6 +529,28 @@ fn heading_of(statements: &[Statement], index: usize) -> Option<usize> {
     let text = &statements[heading].text;
     let introduces = text.ends_with(':') && utf16_len(text) <= LONGEST_INTRODUCTION;
     (introduces && statements[heading].is_of_model() && text.contains(' ')).then_some(heading)
+}
+
+/// Most statements between two chosen ones that are searched for a heading.
+const MOST_BETWEEN: usize = 24;
+
+/// The last introduction between two chosen statements of a message, if the first of them is, or comes under, another
+/// one. Without it, an item would seem to belong to the other introduction.
+fn other_heading(statements: &[Statement], between: Range<usize>) -> Option<&Statement> {
+    let position = statements.get(between.start)?.position;
+    let introduces = |one: &&Statement| {
+        one.position == position
+            && one.is_of_model()
+            && one.text.ends_with([':', '\u{ff1a}'])
+            && utf16_len(&one.text) <= LONGEST_INTRODUCTION
+    };
+    let is_in = statements.get(between.end).is_some_and(|one| one.position == position);
+    if !is_in || between.len() > MOST_BETWEEN {
+        return None;
+    }
+    let other = statements[between.start + 1..between.end].iter().rev().find(introduces)?;
+    let mut before = statements[..=between.start].iter().rev().take(MOST_BETWEEN);
+    before.any(|one| introduces(&one)).then_some(other)
 }
 
 /// A statement without the heading that the statement before it also has, or is.
@@ -688,6 +725,27 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn an_item_under_another_introduction_has_that_one_before_it() {
+        let texts = ["Check the lamp:", "open the hall", "set it to 1", "Check the stove:", "turn it", "The end."];
+        let statement = |text: &&str| Statement {
+            voice: Voice::Report,
+            text: (*text).to_owned(),
+            number: 0,
+            position: 1,
+            sources: Default::default(),
+        };
+        let statements: Vec<Statement> = texts.iter().map(statement).collect();
+        let other = |between| other_heading(&statements, between).map(|one| one.text.as_str());
+        assert_eq!(other(1..4), Some("Check the stove:"));
+        assert_eq!(other(0..2), None, "it is under the same one");
+        assert_eq!(other(3..4), None, "the introduction itself is shown");
+        assert_eq!(other(4..9), None);
+        let mut item = Item::of(&statements[1]);
+        item.push_under(Some(&statements[3]), &statements[4]);
+        assert_eq!(item.text, "Assistant: open the hall; Check the stove: turn it");
+    }
 
     #[test]
     fn the_page_lists_the_share_of_each_section() {

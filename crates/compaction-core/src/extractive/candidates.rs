@@ -135,6 +135,7 @@ impl Candidates {
         builder.result();
         builder.commands_to_run();
         builder.checks_in_use();
+        builder.settings_in_use();
         builder.newest_answer();
         builder.actions();
         if tells_state {

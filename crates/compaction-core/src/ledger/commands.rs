@@ -105,7 +105,11 @@ pub(crate) fn has_inline_code(command: &str) -> bool {
 /// outside the standard library.
 pub(crate) fn clip_command(command: &str, units: usize) -> String {
     const IMPORT: &str = "from ";
-    let whole = || clip_middle(command, units);
+    let whole = || match without_last_options(command) {
+        Some(rest) if utf16_len(rest) + LEFT_OUT.len() <= units => format!("{rest}{LEFT_OUT}"),
+        Some(rest) => clip_middle(rest, units),
+        None => clip_middle(command, units),
+    };
     if utf16_len(command) <= units {
         return command.to_owned();
     }
@@ -124,6 +128,27 @@ pub(crate) fn clip_command(command: &str, units: usize) -> String {
     let last = own.match_indices(IMPORT).filter(is_import).map(|(at, _)| at).last();
     let left_out = if last.is_some_and(|at| at > 0) { "\u{2026} " } else { "" };
     clip(&format!("{head}{}{left_out}{}", &code[..code_start].trim(), &own[last.unwrap_or_default()..]), units)
+}
+
+/// Stands for the options at the end of a command.
+const LEFT_OUT: &str = " \u{2026}";
+/// Longest option that is left out at the end of a command, in bytes.
+const LONGEST_OPTION: usize = 24;
+
+/// A command without the options at its end, which say how it reports. What it is about comes before them. `None` if it has
+/// none.
+fn without_last_options(command: &str) -> Option<&str> {
+    let mut rest = command.trim_end();
+    while let Some((before, last)) = rest.rsplit_once(' ') {
+        let is_option =
+            last.starts_with('-') && last.len() > 1 && last.len() <= LONGEST_OPTION && !last.contains(['"', '\'']);
+        // The name of a program, or of what it does, stays.
+        if !is_option || !before.trim().contains(' ') {
+            break;
+        }
+        rest = before.trim_end();
+    }
+    (rest.len() < command.trim_end().len()).then_some(rest)
 }
 
 /// Directories for temporary files. Nobody works in them for long.
@@ -494,6 +519,16 @@ pub(super) fn without_quoted(command: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_options_at_the_end_of_a_long_command_give_way_to_its_target() {
+        let run = "python -m pytest tests/hall/test_lamp.py::TestLamp::test_burns_at_night";
+        assert_eq!(clip_command(&format!("{run} -v --tb=short"), 76), format!("{run} \u{2026}"));
+        assert_eq!(clip_command(&format!("{run} -v"), 200), format!("{run} -v"));
+        assert!(clip_command(&format!("{run} -v --tb=short"), 60).ends_with("burns_at_night"));
+        assert_eq!(without_last_options("make -j"), None);
+        assert_eq!(without_last_options("git push --force"), Some("git push"));
+    }
 
     #[test]
     fn a_long_command_is_told_without_its_preparation() {

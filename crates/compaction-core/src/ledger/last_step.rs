@@ -354,7 +354,19 @@ fn purpose(call: &ToolCall) -> Option<String> {
 }
 
 /// Beginnings of lines that programs and harnesses add to an output about something else, in lower case.
-const NOTICES: &[&str] = &["[notice]", "npm notice", "npm warn", "warning:", "hint:", "note:", "help:"];
+const NOTICES: &[&str] = &[
+    "[notice]",
+    "npm notice",
+    "npm warn",
+    "warning:",
+    "hint:",
+    "note:",
+    "help:",
+    "debugger attached",
+    "waiting for the debugger to disconnect",
+    "please report incorrect results",
+    "use `mix credo",
+];
 /// How compilers mark such a line after its place.
 const PLACED_NOTICES: [&str; 3] = [": note: ", ": hint: ", ": help: "];
 

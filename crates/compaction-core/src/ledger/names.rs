@@ -234,9 +234,13 @@ fn are_words(name: &NameRecord) -> bool {
     let Some((first, rest)) = path.split_once('/').filter(|(first, _)| !first.is_empty()) else { return false };
     let all = |is_one: fn(&str) -> bool| is_one(first) && rest.split('/').all(is_one);
     let is_prose = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let are_prose = || is_prose(first) && rest.split('/').all(is_prose);
+    let is_capital = |part: &str| part.starts_with(|one: char| one.is_ascii_uppercase());
+    let is_said = || !name.places.has(Places::EDIT) && !name.places.has(Places::CALL);
     all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_uppercase()))
         || all(|part| part.len() > 1 && part.starts_with('.') && !part.starts_with(".."))
-        || name.places == Places::ANSWER && !DIRECTORIES.contains(&first) && is_prose(first) && is_prose(rest)
+        || name.places == Places::ANSWER && !DIRECTORIES.contains(&first) && are_prose()
+        || is_said() && are_prose() && all(is_capital)
 }
 
 /// Usual names of directories.
@@ -374,6 +378,9 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
         return;
     }
     if marks & SLASH != 0 {
+        if has_escaped_letters(run) {
+            return;
+        }
         if let Some(address) = address(run) {
             return found(NameKind::Identifier, address);
         }
@@ -451,11 +458,29 @@ fn path(run: &str) -> Option<&str> {
     .then_some(path)
 }
 
-/// Whether a run has an escape of a URL, such as `%3C`. File names have none. `%04d` formats a number.
+/// Whether a run has an escape of a URL, such as `%3C`, or of a text, such as `\n`. File names have none. `%04d`
+/// formats a number.
 fn is_escaped(run: &str) -> bool {
+    let is_break = |part: &[u8]| matches!(part, b"r" | b"n" | b"t");
+    if run.as_bytes().split(|byte| *byte == b'\\').skip(1).any(is_break) {
+        return true;
+    }
     let is_escape =
         |bytes: &[u8; 3]| bytes[0] == b'%' && bytes[1] >= b'2' && bytes[1..].iter().all(u8::is_ascii_hexdigit);
     run.as_bytes().array_windows().any(is_escape)
+}
+
+/// Whether a run has escaped letters, such as `\xe7` or `\u00e7`: it is a word in another alphabet.
+fn has_escaped_letters(run: &str) -> bool {
+    // Directories may be called `x86` or `x64`.
+    let is_hex = |rest: &[u8], count: usize| rest.len() >= count && rest[..count].iter().all(u8::is_ascii_hexdigit);
+    let is_high = |rest: &[u8]| rest.first().is_some_and(|first| !first.is_ascii_digit() || *first > b'7');
+    let is_letter = |part: &[u8]| match part {
+        [b'x', rest @ ..] => is_hex(rest, 2) && is_high(rest) && rest != b"86",
+        [b'u', rest @ ..] => is_hex(rest, 4),
+        _ => false,
+    };
+    run.as_bytes().split(|byte| *byte == b'\\').skip(1).any(is_letter)
 }
 
 /// The registered kinds of media, as in `image/png`.
@@ -608,6 +633,7 @@ mod tests {
             ("\\d+\\w a\\b \\n\\nType /\\x1b/", &["nType", "x1b"]),
             ("//// ---- .... ::", &[]),
             ("src='/%3E%3C/svg%3E' is image/png or text/html", &[]),
+            ("Se\\xe7\\xe3o and Request\\r\\n\\r\\n", &[]),
             ("out/frame_%04d.png", &["path out/frame_%04d.png"]),
             ("image/logo.png and text/a/b", &["path image/logo.png", "path text/a/b"]),
             ("<div></div></userName> </usr/lib/x.h>", &["userName", "path /usr/lib/x.h"]),
@@ -647,6 +673,7 @@ mod tests {
             ".ts/.tsx/.js",
             "DD/MM/YYYY",
             "reads/validates",
+            "reads/keeps/writes",
         ] {
             assert!(is_noise(&record(name, Places::ANSWER)), "{name}");
         }
@@ -669,6 +696,10 @@ mod tests {
             "20260101120000_add_users.up.sql",
         ] {
             assert!(!is_noise(&record(name, Places::ANSWER)), "{name}");
+        }
+        for name in ["Right/Wrong/Unknown", "REST/GraphQL"] {
+            assert!(is_noise(&record(name, Places::ANSWER.with(Places::PERSON))), "{name}");
+            assert!(!is_noise(&record(name, Places::ANSWER.with(Places::EDIT))), "{name}");
         }
         for name in ["5433", "ENOENT", "PATCH"] {
             assert!(!is_noise(&record(name, Places::ANSWER.with(Places::PERSON))), "{name}");

@@ -8,8 +8,8 @@ use super::cues::has_name;
 use super::slash::is_typed_for_interface;
 use super::statements::{Statement, Voice};
 use super::terms::TextHashing;
-use super::text::{WordList, may_be_unspaced, normalised, word_list};
-use crate::phrases::SPACED;
+use super::text::{WordList, may_be_unspaced, normalised, unspaced, word_list};
+use crate::phrases::{HARNESSES, SPACED, listed};
 use crate::text::base_name;
 
 /// Words of a message that only praises.
@@ -24,6 +24,24 @@ const MOST_BYTES: usize = 60;
 static OFFERS: WordList = word_list!("noise: offers");
 /// Beginnings of sentences that introduce code.
 static LEADING: WordList = word_list!("noise: leading");
+/// What a model says of a question and nothing else.
+static PRAISED_QUESTIONS: WordList = word_list!("noise: praised questions");
+/// Beginnings of sentences that only say that something goes on.
+static GOING_ON: WordList = word_list!("noise: going on");
+/// Good wishes.
+static WISHES: WordList = word_list!("noise: wishes");
+/// Longest sentence that only wishes or says that something goes on, in bytes.
+const LONGEST_WISH: usize = 120;
+/// Beginnings of errors of calls that an export shows as words of the model.
+const ERRORS_OF_CALLS: &[&str] = listed!(HARNESSES, "noise: errors of calls");
+/// Shortest message of a person that may repeat an answer, in bytes.
+const SHORTEST_ECHO: usize = 80;
+/// Percentage of such a message that the answer has.
+const ECHO_PERCENT: usize = 80;
+/// Most sentences of an answer that are compared with the message after it.
+const MOST_ECHOED: usize = 32;
+/// Longest remark during the work that says nothing, in words, or in characters of a language without spaces.
+const SHORTEST_REMARK: (usize, usize) = (2, 8);
 /// Beginnings of blocks with what an edit replaces and with what. The edit was made or refused.
 const EDIT_MARKS: [&str; 2] = ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
 /// Longest mark for a picture, in bytes.
@@ -76,6 +94,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
                     || is_picture(&one.text)
                     || is_typed_for_interface(&one.text)
                     || !is_answer && praises(&one.text)
+                    || repeats_answer(&statements[..index], one)
             }
             // The calls after it show what was done.
             Voice::Announcement
@@ -86,7 +105,10 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
                 true
             }
             Voice::Report | Voice::Remark | Voice::Announcement => {
-                (OFFERS.is_said(&one.text) || leads(&one.text) || is_filler(&one.text)) && !has_name(&one.text)
+                let is_past = newest.is_some_and(|newest| one.position < newest);
+                says_nothing(&one.text)
+                    || is_past && goes_on(&one.text)
+                    || is_past && one.voice == Voice::Remark && is_mere_remark(&one.text)
             }
             Voice::Quote => EDIT_MARKS.iter().any(|mark| one.text.contains(mark)),
             Voice::Action | Voice::Milestone | Voice::Summary => false,
@@ -94,6 +116,49 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
         before = Some(one);
     }
     is_noise
+}
+
+/// Whether a sentence of a model offers more, introduces code, is one word or a mere wish, and names nothing, or whether it
+/// is the error of a call.
+pub(super) fn says_nothing(text: &str) -> bool {
+    ERRORS_OF_CALLS.iter().any(|start| text.starts_with(start))
+        || (OFFERS.is_said(text) || leads(text) || is_filler(text) || praises_question(text) || wishes(text))
+            && !has_name(text)
+}
+
+/// Whether a sentence of a model only praises what the person asked.
+fn praises_question(text: &str) -> bool {
+    text.len() <= MOST_BYTES
+        && (PRAISED_QUESTIONS.has(normalised(text).trim())
+            || PRAISED_QUESTIONS.pieces.contains(&text.trim_end_matches(|one: char| !one.is_alphanumeric())))
+}
+
+/// Whether a sentence only wishes the person well.
+fn wishes(text: &str) -> bool {
+    text.len() <= LONGEST_WISH && WISHES.is_said(text)
+}
+
+/// Whether a sentence only says that something is still going on.
+fn goes_on(text: &str) -> bool {
+    text.len() <= LONGEST_WISH && !text.ends_with(['?', '\u{ff1f}']) && GOING_ON.begins(text) && !has_name(text)
+}
+
+/// Whether a remark during the work is too short to say what it is about.
+fn is_mere_remark(text: &str) -> bool {
+    let (words, characters) = SHORTEST_REMARK;
+    let unspaced = unspaced(text);
+    let is_short = if unspaced > 0 { unspaced <= characters } else { text.split_whitespace().count() <= words };
+    is_short && !text.contains(|one: char| one.is_ascii_digit() || one == '?' || one == '\u{ff1f}') && !has_name(text)
+}
+
+/// Whether a message of a person has the sentences of the answer before it and little else: the answer of another chat.
+fn repeats_answer(before: &[Statement], one: &Statement) -> bool {
+    let Some(answer) = before.last().filter(|last| last.is_of_model() && one.text.len() >= SHORTEST_ECHO) else {
+        return false;
+    };
+    let answer = before.iter().rev().take_while(|other| other.position == answer.position).take(MOST_ECHOED);
+    let told: usize = answer.filter(|other| one.text.contains(&other.text)).map(|other| other.text.len()).sum();
+    told * 100 >= one.text.len() * ECHO_PERCENT
 }
 
 fn asks(text: &str) -> bool {
@@ -268,6 +333,13 @@ mod tests {
             "Certainly!",
             "¡Perfecto!",
             "How can I help you today?",
+            "Great question!",
+            "Gute Frage!",
+            "Ótima pergunta!",
+            "良い質問ですね。",
+            "Enjoy your weekend after such a long day!",
+            "何でも聞いてください。",
+            "Missing required parameter 'depth' for tool think",
         ] {
             assert_eq!(of(&[(Voice::Report, text)]), [true], "{text}");
         }
@@ -280,9 +352,40 @@ mod tests {
             "`parse`!",
             "完了しました。",
             "All done.",
+            "Great question: the index was never built.",
+            "The parser is missing a required parameter.",
         ] {
             assert_eq!(of(&[(Voice::Report, text)]), [false], "{text}");
         }
+    }
+
+    #[test]
+    fn remarks_about_work_that_went_on_are_noise() {
+        let last = (Voice::Report, "The parser is done.");
+        for text in ["Still compiling the parts.", "Waiting for the tests.", "Aguardando os testes.", "確認しました。"]
+        {
+            assert_eq!(of(&[(Voice::Remark, text), last]), [true, false], "{text}");
+        }
+        for text in [
+            "Waiting for `parse` fails.",
+            "Are we waiting for it?",
+            "No findings there.",
+            "3 passed",
+            "表を確認しました。",
+        ] {
+            assert_eq!(of(&[(Voice::Remark, text), last]), [false, false], "{text}");
+        }
+        assert_eq!(of(&[(Voice::Report, "Waiting for the tests.")]), [false], "nothing is newer");
+    }
+
+    #[test]
+    fn a_message_that_repeats_the_answer_before_it_is_noise() {
+        let answer =
+            "Could you confirm that the shelf was moved as it was asked for, and that nothing else is in the hall?";
+        let echo = format!("{answer} ");
+        assert_eq!(of(&[(Voice::Report, answer), (Voice::Person, &echo)]), [false, true]);
+        let own = format!("{answer} I can confirm that it was moved, and the hall has a lamp beside the window now.");
+        assert_eq!(of(&[(Voice::Report, answer), (Voice::Person, &own)]), [false, false]);
     }
 
     #[test]

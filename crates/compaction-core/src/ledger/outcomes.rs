@@ -1,6 +1,7 @@
 //! Outcomes: the statements that calls and results make, such as commits, pushes, pull requests, test results
 //! and sentences in arguments.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -14,7 +15,7 @@ use super::commands::{
 use super::errors::{NO_OUTPUT, error_line, is_cause, is_frame};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
-use super::last_step::starts_agent;
+use super::last_step::{is_notice, starts_agent};
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
@@ -27,6 +28,8 @@ use crate::tools::ToolAction;
 
 /// Longest result that is used whole, in UTF-16 units.
 const SHORT_RESULT: usize = 240;
+/// Longest item behind a line that introduces it, in UTF-16 units.
+const LONGEST_ITEM: usize = 120;
 /// UTF-16 units at the end of a result that are searched for a line about its outcome.
 const END_UNITS: usize = 4000;
 /// UTF-16 units at the beginning of a result that are searched for a commit.
@@ -262,7 +265,7 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
         };
         // A failure is recorded but is not a milestone.
         let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
-        let outcomes = one(voice, format!("`{}`: {line}", shown()));
+        let outcomes = one(voice, format!("`{}`: {}", shown(), with_first_item(&line, output)));
         return Outcomes { failure: (are_errors && !has_failed && !is_told).then_some(line), ..outcomes };
     }
     // The line is listed as an error and needs no statement.
@@ -274,12 +277,35 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
     if failure.is_some() {
         return Outcomes { statements: Vec::new(), failure };
     }
+    let told = without_notices(output);
+    let output = told.as_ref();
     let is_short = !has_failed && utf16_len(output.trim()) <= SHORT_RESULT && output.contains(char::is_whitespace);
     let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does;
     match is_stated {
         true => one(Voice::Action, format!("`{}`: {}", shown(), one_line(output))),
         false => Outcomes::default(),
     }
+}
+
+/// A line of an output with the line behind it, if it introduces that: `10 issues:`.
+fn with_first_item<'a>(line: &'a str, output: &str) -> Cow<'a, str> {
+    if !line.ends_with([':', '\u{ff1a}']) {
+        return Cow::Borrowed(line);
+    }
+    let behind = output.lines().skip_while(|own| !one_line(own).contains(line)).skip(1);
+    let item = behind.map(str::trim).find(|own| !own.is_empty());
+    item.map_or(Cow::Borrowed(line), |item| {
+        Cow::Owned(format!("{line} {}", one_line(&clip_middle(item, LONGEST_ITEM))))
+    })
+}
+
+/// A short output without the lines that programs add about something else.
+fn without_notices(output: &str) -> Cow<'_, str> {
+    if output.len() > LONGEST_LINE * LAST_LINES || !output.lines().any(is_notice) {
+        return Cow::Borrowed(output);
+    }
+    let lines: Vec<&str> = output.lines().filter(|line| !is_notice(line)).collect();
+    Cow::Owned(lines.join("\n"))
 }
 
 /// A command as it appears in the statement of its outcome.
@@ -683,6 +709,15 @@ fn here_document(value: &str) -> &str {
 mod tests {
     use super::super::actions::ActionKind;
     use super::*;
+
+    #[test]
+    fn a_line_that_introduces_a_list_has_its_first_item() {
+        let output = "Ready (10 issues):\n\n  1. paint the hall\n  2. lamps\n";
+        assert_eq!(with_first_item("Ready (10 issues):", output), "Ready (10 issues): 1. paint the hall");
+        assert_eq!(with_first_item("10 issues", "10 issues\nin all"), "10 issues");
+        assert_eq!(with_first_item("none:", "none:\n"), "none:");
+        assert_eq!(without_notices("2 rows\nWaiting for the debugger to disconnect...\n"), "2 rows");
+    }
 
     #[test]
     fn results_tell_what_came_of_a_command() {

@@ -394,8 +394,15 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
         None => words,
     });
     let words = words.trim();
-    (!words.is_empty()).then(|| words.to_owned())
+    let is_clarified =
+        lower.contains(ANSWERED) || !CLARIFYING.iter().any(|start| lower.trim_start().starts_with(start));
+    (!words.is_empty() && is_clarified).then(|| words.to_owned())
 }
+
+/// Beginnings of what a harness tells the model if the person answers none of its questions, in lower case.
+const CLARIFYING: &[&str] = listed!(HARNESSES, "person: clarifying");
+/// Comes before an answer there.
+const ANSWERED: &str = "answer: ";
 
 /// What Claude Code prints before the answers to questions of its tool. A copy of its screen has no call for them.
 const ANSWERS_OF_SCREEN: &str = "User answered Claude's questions:";
@@ -623,5 +630,8 @@ mod tests {
         assert_eq!(words_in_result(answered, true).as_deref(), Some("\"Which?\"=\"SQLite\"."));
         assert_eq!(words_in_result("<answer>\nboth\n</answer>", true).as_deref(), Some("both"));
         assert_eq!(words_in_result("The user rejected the question.", true), None);
+        let asked = "The user wants to clarify these questions.\nStart by asking them.\n- \"Which?\"\n  ";
+        assert_eq!(words_in_result(&format!("{asked}(No answer provided)"), true), None);
+        assert!(words_in_result(&format!("{asked}Answer: SQLite"), true).is_some());
     }
 }

@@ -10,14 +10,15 @@ use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
 use super::Ledger;
-use super::cues::has_name;
+use super::companions::{companions, has_bound};
+use super::cues::{has_name, is_guess};
 use super::reasons::begins_with_pronoun;
 use super::statements::{Statement, Voice};
 use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, HashedAlready, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE,
     hash_of_ascii, is_unspaced, mixed, mixed_ignoring_case, tokens, trimmed,
 };
-use super::text::may_be_unspaced;
+use super::text::{WordList, may_be_unspaced, normalised, word_list};
 use crate::text::utf16_len;
 
 /// UTF-16 units of the separator before a statement.
@@ -52,8 +53,19 @@ const LEFT_OUT: f32 = 0.5;
 const INTRODUCTION: f32 = 0.6;
 /// Factor for sentences whose subject is in an earlier sentence.
 const PRONOUN: f32 = 0.85;
+/// Factor for what the work costs or saves.
+const EFFORT: f32 = 0.3;
+/// Factor for guesses during the work, which later remarks confirm or replace.
+const GUESS: f32 = 0.6;
+/// Factor for conditions with a bound: `below <0.85 | …`.
+const BOUND: f32 = 1.4;
 /// Longest short answer, in bytes. It makes no sense without its question.
 const SHORT_ANSWER: usize = 60;
+
+/// Words beside figures of what the work costs or saves.
+static EFFORTS: WordList = word_list!("noise: effort");
+/// The label of such a figure in many languages.
+const RETURN: &str = "ROI: ";
 
 /// How statements are chosen.
 #[derive(Debug, Clone, Copy)]
@@ -119,72 +131,135 @@ impl Selection<'_> {
             let aged = if is_earlier(statement) { (cost as f32 * said_for_each) as usize } else { cost };
             after = aged.saturating_add(after);
             let is_wanted = !focus.is_empty() && terms.iter().any(|(term, _)| focus.contains(term));
-            let factor = recency * weight_of(statements, index) * if is_wanted { FOCUS } else { 1.0 };
+            let content = vocabulary.statements[index].content;
+            let factor = recency * weight_of(statements, index) * content * if is_wanted { FOCUS } else { 1.0 };
             let covered = if statement.voice == Voice::Person { COVERED_BY_PERSON } else { COVERED };
             candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
+        let needed = companions(statements, left_out);
         let pasted = if self.quotes == usize::MAX { HashSet::default() } else { pasted(ledger) };
-        self.take(statements, &candidates, (others, left_out), &pasted, is_covered)
+        let choosing = Choosing {
+            statements,
+            candidates: &candidates,
+            needed: &needed,
+            pasted,
+            quotes: self.quotes,
+            others,
+            beginnings: Beginnings::in_texts(others),
+            left_out,
+            left: self.units,
+            is_covered,
+            is_done: vec![false; statements.len()],
+            has_label: HashSet::default(),
+            texts: HashSet::default(),
+            quoted: HashMap::new(),
+            chosen: Vec::new(),
+        };
+        choosing.choose()
     }
+}
 
+/// Statements while they are chosen.
+struct Choosing<'a> {
+    statements: &'a [Statement],
+    candidates: &'a [Candidate<'a>],
+    /// For each statement, the one that it needs.
+    needed: &'a [Option<u32>],
+    /// The positions of messages that consist of pasted text, and the most quotes of one of them.
+    pasted: HashSet<u64, TextHashing>,
+    quotes: usize,
+    /// Texts elsewhere in the summary.
+    others: &'a [&'a str],
+    beginnings: Beginnings,
+    left_out: &'a [bool],
+    left: usize,
+    is_covered: Vec<bool>,
+    /// Whether each statement was taken or is told elsewhere.
+    is_done: Vec<bool>,
+    has_label: HashSet<u64, TextHashing>,
+    texts: HashSet<&'a str, TextHashing>,
+    /// Number of quotes of each message that were taken.
+    quoted: HashMap<u64, usize>,
+    chosen: Vec<(usize, f32)>,
+}
+
+/// Most statements that are taken because of one.
+const MOST_NEEDED: usize = 3;
+
+impl Choosing<'_> {
     /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
     /// value at the top of the heap is computed again.
-    fn take(
-        &self,
-        statements: &[Statement],
-        candidates: &[Candidate<'_>],
-        (others, left_out): (&[&str], &[bool]),
-        pasted: &HashSet<u64, TextHashing>,
-        mut is_covered: Vec<bool>,
-    ) -> Vec<(usize, f32)> {
-        let may_take = |index: &usize| !left_out.get(*index).copied().unwrap_or_default();
-        let all = candidates.iter().enumerate().filter(|(index, _)| may_take(index));
+    fn choose(mut self) -> Vec<(usize, f32)> {
+        let may_take = |index: &usize| !self.left_out.get(*index).copied().unwrap_or_default();
+        let all = self.candidates.iter().enumerate().filter(|(index, _)| may_take(index));
         let mut heap: BinaryHeap<Ranked> =
-            all.map(|(index, one)| Ranked { worth: one.worth(&is_covered), index }).collect();
-        let mut has_label: HashSet<u64, TextHashing> = HashSet::default();
-        let mut texts: HashSet<&str, TextHashing> = HashSet::default();
-        let beginnings = Beginnings::in_texts(others);
-        let mut chosen = Vec::new();
-        let mut left = self.units;
-        let mut quotes: HashMap<u64, usize> = HashMap::new();
+            all.map(|(index, one)| Ranked { worth: one.worth(&self.is_covered), index }).collect();
+        // A question that the summary shows elsewhere needs its answer, too.
+        for index in (0..self.statements.len()).rev().filter(|index| !may_take(index)) {
+            if self.statements[index].voice == Voice::Person {
+                self.take_needed(index);
+            }
+        }
         while let Some(top) = heap.pop() {
-            let candidate = &candidates[top.index];
-            let worth = candidate.worth(&is_covered);
+            if self.is_done[top.index] {
+                continue;
+            }
+            let worth = self.candidates[top.index].worth(&self.is_covered);
             if heap.peek().is_some_and(|next| next.worth > worth) {
                 heap.push(Ranked { worth, index: top.index });
                 continue;
             }
-            let position = statements[top.index].position;
-            let is_quote = statements[top.index].voice == Voice::Quote && pasted.contains(&position);
-            if is_quote && quotes.get(&position).is_some_and(|taken| *taken >= self.quotes) {
-                continue;
+            if self.take(top.index) {
+                self.take_needed(top.index);
+            } else if self.left < LEAST_ROOM {
+                break;
             }
-            let label = if statements[top.index].voice == Voice::Person { PERSON_LABEL } else { LABEL };
-            let cost = candidate.cost + if has_label.contains(&position) { 0 } else { label };
-            if cost > left {
-                if left < LEAST_ROOM {
-                    break;
-                }
-                continue;
-            }
-            let text = statements[top.index].text.as_str();
-            let is_in = |other: &&str| other.len() >= text.len() && other.contains(text);
-            if texts.contains(text) || beginnings.may_have(text) && others.iter().any(is_in) {
-                candidate.cover(&mut is_covered);
-                continue;
-            }
-            if is_quote {
-                *quotes.entry(position).or_default() += 1;
-            }
-            left -= cost;
-            has_label.insert(position);
-            texts.insert(text);
-            candidate.cover(&mut is_covered);
-            chosen.push((top.index, worth * (candidate.cost + SHORTNESS) as f32));
         }
-        chosen.sort_unstable_by_key(|(index, _)| *index);
-        chosen
+        self.chosen.sort_unstable_by_key(|(index, _)| *index);
+        self.chosen
+    }
+
+    /// Takes what the statement at `index` needs, and what that needs.
+    fn take_needed(&mut self, mut index: usize) {
+        for _ in 0..MOST_NEEDED {
+            let Some(needed) = self.needed.get(index).copied().flatten() else { return };
+            index = needed as usize;
+            if self.is_done[index] || !self.take(index) {
+                return;
+            }
+        }
+    }
+
+    /// Takes a statement if it has room; returns whether it is told now, here or elsewhere.
+    fn take(&mut self, index: usize) -> bool {
+        let (statement, candidate) = (&self.statements[index], &self.candidates[index]);
+        let position = statement.position;
+        let is_quote = statement.voice == Voice::Quote && self.pasted.contains(&position);
+        if is_quote && self.quoted.get(&position).is_some_and(|taken| *taken >= self.quotes) {
+            return false;
+        }
+        let label = if statement.voice == Voice::Person { PERSON_LABEL } else { LABEL };
+        let cost = candidate.cost + if self.has_label.contains(&position) { 0 } else { label };
+        if cost > self.left {
+            return false;
+        }
+        let worth = candidate.worth(&self.is_covered);
+        candidate.cover(&mut self.is_covered);
+        self.is_done[index] = true;
+        let text = statement.text.as_str();
+        let is_in = |other: &&str| other.len() >= text.len() && other.contains(text);
+        if self.texts.contains(text) || self.beginnings.may_have(text) && self.others.iter().any(is_in) {
+            return true;
+        }
+        if is_quote {
+            *self.quoted.entry(position).or_default() += 1;
+        }
+        self.left -= cost;
+        self.has_label.insert(position);
+        self.texts.insert(text);
+        self.chosen.push((index, worth * (candidate.cost + SHORTNESS) as f32));
+        true
     }
 }
 
@@ -270,6 +345,24 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
     voice * place * answer * alone
 }
 
+/// The factor for what a statement of the model tells.
+fn content(statement: &Statement) -> f32 {
+    if !statement.is_of_model() && statement.voice != Voice::Action {
+        return 1.0;
+    }
+    let text = statement.text.as_str();
+    let words = normalised(text);
+    let has_digit = || text.contains(|one: char| one.is_ascii_digit());
+    match statement.voice {
+        _ if !text.contains('`') && has_digit() && (EFFORTS.is_said_in(text, &words) || text.starts_with(RETURN)) => {
+            EFFORT
+        }
+        Voice::Remark if is_guess(&words) => GUESS,
+        _ if statement.is_of_model() && has_bound(text) => BOUND,
+        _ => 1.0,
+    }
+}
+
 impl Candidate<'_> {
     fn cover(&self, is_covered: &mut [bool]) {
         self.terms.iter().for_each(|(term, _)| is_covered[*term as usize] = true);
@@ -352,6 +445,8 @@ struct StatementTerms {
     end: usize,
     /// UTF-16 units of its text.
     units: usize,
+    /// The factor for what it tells.
+    content: f32,
 }
 
 impl Vocabulary {
@@ -385,7 +480,8 @@ impl Vocabulary {
                     names.push(is_name);
                 }
             });
-            all.statements.push(StatementTerms { end: all.terms.len(), units: utf16_len(&statement.text) });
+            let (end, units) = (all.terms.len(), utf16_len(&statement.text));
+            all.statements.push(StatementTerms { end, units, content: content(statement) });
         }
         let value = |(count, is_persons): (&u32, bool)| {
             rarity(*count, statements.len()) * if is_persons { PERSONS_TERM } else { 1.0 }
@@ -574,5 +670,53 @@ mod tests {
         let weights: Vec<f32> = (0..5).map(|index| weight_of(&statements, index)).collect();
         assert!(weights[1] < weights[2] && weights[2] < weights[3], "{weights:?}");
         assert!(weights[4] >= weights[3], "it names something: {weights:?}");
+    }
+
+    #[test]
+    fn figures_of_effort_and_guesses_weigh_less_and_bounds_more() {
+        let of = |voice: Voice, text: &str| {
+            let sources = Sources::default();
+            content(&Statement { voice, text: text.to_owned(), number: 1, position: 1, sources })
+        };
+        for text in [
+            "Estimated time: 5 minutes",
+            "Tempo estimado: ~5-10 minutos",
+            "Zeitersparnis: 3 Stunden",
+            "推定時間：3時間",
+        ] {
+            assert!(of(Voice::Report, text) < 1.0, "{text}");
+        }
+        assert_eq!(of(Voice::Report, "The estimated time is in `eta` of 3 rows."), 1.0, "it names code");
+        assert_eq!(of(Voice::Person, "Show the estimated time in 2 rows."), 1.0, "a person asks for it");
+        assert!(of(Voice::Remark, "It might be the lamp.") < 1.0);
+        assert_eq!(of(Voice::Report, "It might be the lamp."), 1.0, "an answer may only know that");
+        for text in ["Light <0.85 | change the lamp", "if it is > 90 %", "size >= 3 is too much"] {
+            assert!(of(Voice::Report, text) > 1.0, "{text}");
+        }
+        for text in ["a -> 3", "60s => 200s", "1 << 4", "a <b> tag"] {
+            assert_eq!(of(Voice::Report, text), 1.0, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_comes_with_its_answer() {
+        let said = [
+            (Voice::Person, "Does the importer write into the shelf?", 1),
+            (Voice::Report, "No, the importer writes into the hall.", 2),
+            (Voice::Report, "`shelf.rs`, `store.rs`, `lamp.rs` and `hall.rs` hold readers", 2),
+        ];
+        let statement = |(number, (voice, text, position)): (u64, (Voice, &str, u64))| Statement {
+            voice,
+            text: text.to_owned(),
+            number,
+            position,
+            sources: Sources::default(),
+        };
+        let ledger = Ledger { statements: (0..).zip(said).map(statement).collect(), ..Ledger::default() };
+        let selection = Selection { units: 110, half_life: 400, focus: None, quotes: usize::MAX };
+        assert_eq!(selection.choose(&ledger, &[]), [0, 1]);
+        // The question may be shown elsewhere.
+        let chosen = selection.choose_among(&ledger, &[], &[true, false, false]);
+        assert!(chosen.iter().any(|(index, _)| *index == 1), "{chosen:?}");
     }
 }

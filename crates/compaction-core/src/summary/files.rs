@@ -143,6 +143,8 @@ fn deduplicate(files: &mut Vec<String>) {
 
 /// Tokens that file blocks may always take.
 const LEAST_TOKENS: u64 = 64;
+/// Read files have at least the room divided by this.
+const READ_PART: usize = 8;
 /// UTF-16 units of the tags of both blocks and the blank lines before them.
 const TAG_UNITS: usize = 2 * "\n\n<modified-files>\n</modified-files>".len();
 /// UTF-16 units of the two lines that count further files.
@@ -201,7 +203,12 @@ impl<'a> ShownFiles<'a> {
         }
         let touched: HashMap<&str, usize> = last_touched.iter().enumerate().map(|(at, path)| (*path, at)).collect();
         let mut left = most.saturating_sub(MORE_UNITS);
+        // A list that only counts its files helps nobody, so the newest read files have a small part of the room.
+        let mut part = left / READ_PART;
+        let kept: usize = all.read.newest(&touched, &mut part).files.iter().map(|path| units(path)).sum();
+        left -= kept;
         let modified = all.modified.newest(&touched, &mut left);
+        left += kept;
         let read = all.read.newest(&touched, &mut left);
         Self { read, modified }
     }
@@ -301,12 +308,13 @@ mod tests {
     }
 
     #[test]
-    fn modified_files_that_are_too_many_leave_no_room_for_others() {
-        let text = shown(&lists(7, 10_000), &["modified/0004.rs"], 5120);
-        assert!(
-            text.starts_with("S\n\n<read-files>\n(and 7 more)\n</read-files>\n\n<modified-files>\nmodified/0004.rs\n")
-        );
-        assert!(text.ends_with("modified/9999.rs\n(and 9888 more)\n</modified-files>"), "{text}");
+    fn modified_files_that_are_too_many_leave_room_for_the_newest_others() {
+        let text = shown(&lists(70, 10_000), &["modified/0004.rs"], 5120);
+        let lines: Vec<&str> = text.lines().collect();
+        let end = lines.iter().position(|line| *line == "</read-files>").unwrap();
+        assert_eq!(lines[end - 2..=end], ["read/0069.rs", &format!("(and {} more)", 70 - (end - 4)), "</read-files>"]);
+        assert_eq!(lines[end + 3], "modified/0004.rs");
+        assert_eq!(lines[lines.len() - 3], "modified/9999.rs");
         assert_eq!(remove_file_blocks(&text), "S");
     }
 

@@ -31,6 +31,15 @@ const OFTEN: u64 = 3;
 const MOST_IN_USE: usize = 2;
 /// Longest of these commands, in UTF-16 units.
 const LONGEST_IN_USE: usize = 160;
+/// Begins the item about settings.
+const RAN_WITH: &str = "Ran with: ";
+/// Most settings that are counted, and the longest of them, in bytes.
+const MOST_SETTINGS: usize = 32;
+const LONGEST_SETTING: usize = 80;
+/// Fewest characters of the name of a setting.
+const SHORTEST_NAME: usize = 4;
+/// Most bytes of a command that are searched for settings.
+const SEARCHED: usize = 1000;
 /// Number of newest runs that are searched for the files that the model runs.
 const MOST_COMPARED: usize = 200;
 /// Number of last parts of a path that name a file.
@@ -109,6 +118,26 @@ impl Builder<'_> {
         }
     }
 
+    /// Adds the settings in front of commands that succeeded often: `NAME=value make`. They are how the work is done here.
+    pub(super) fn settings_in_use(&mut self) {
+        let mut used: Vec<(&str, u64)> = Vec::new();
+        for one in self.with_turn.commands.iter().filter(|one| one.succeeded > 0 && !one.is_call) {
+            for setting in settings(&one.command) {
+                match used.iter().position(|(known, _)| *known == setting) {
+                    Some(at) => used[at].1 += one.succeeded,
+                    None if used.len() < MOST_SETTINGS => used.push((setting, one.succeeded)),
+                    None => {}
+                }
+            }
+        }
+        let often = used.iter().filter(|(_, times)| *times >= OFTEN).take(MOST_IN_USE);
+        let often: Vec<String> = often.map(|(setting, times)| format!("{}, {times} times", quote(setting))).collect();
+        if self.tells_state && !often.is_empty() {
+            let item = format!("{RAN_WITH}{}", often.join("; "));
+            self.pool.add(Section::CriticalContext, &item, Origin::at(self.ledger.messages), Rank::Normal);
+        }
+    }
+
     /// The position of the newest request if it is open and asks for something by itself; 0 otherwise. A word such as
     /// `continue` refers to what failed, and so does a message that only shows something.
     fn ordered_at(&self) -> u64 {
@@ -161,6 +190,23 @@ impl Builder<'_> {
     }
 }
 
+/// The settings before the programs of a command, without those with spaces or variables in them.
+fn settings(command: &str) -> impl Iterator<Item = &str> {
+    let start = &command[..command.floor_char_boundary(SEARCHED)];
+    let steps = start.split(['\n', ';']).flat_map(|step| step.split("&&"));
+    steps.flat_map(|step| step.split_whitespace().map_while(|word| is_setting(word).then_some(word)))
+}
+
+fn is_setting(word: &str) -> bool {
+    let Some((name, value)) = word.split_once('=') else { return false };
+    let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    name.len() >= SHORTEST_NAME
+        && name.bytes().all(is_of_name)
+        && word.len() <= LONGEST_SETTING
+        && !value.is_empty()
+        && !value.contains(['$', '"', '\'', '`', '('])
+}
+
 /// Whether a line counts failed tests beside others, whatever program ran them.
 fn counts_tests(line: &str) -> bool {
     ["failed", "passed"].iter().all(|word| line.contains(word)) && failed_count(line).is_some_and(|count| count > 0)
@@ -183,4 +229,23 @@ fn programs(command: &str) -> Vec<String> {
 
 fn is_among(names: &[String], file: &FileRecord) -> bool {
     names.iter().any(|name| end_of(&file.path, 1) == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_stand_before_a_program() {
+        for (command, expected) in [
+            ("NO_HOOKS=1 git commit -m x", &["NO_HOOKS=1"][..]),
+            ("git add . && NO_HOOKS=1 MODE=fast git commit -m 'A_LONG=1'", &["NO_HOOKS=1", "MODE=fast"]),
+            ("make TARGET=all", &[]),
+            ("FILE=$(mktemp) make", &[]),
+            ("A=1 make", &[]),
+            ("env", &[]),
+        ] {
+            assert_eq!(settings(command).collect::<Vec<_>>(), expected, "{command}");
+        }
+    }
 }
