@@ -55,6 +55,7 @@ mod person;
 pub(crate) mod problems;
 pub(crate) mod proposals;
 pub(crate) mod reasons;
+mod refusals;
 mod rejections;
 pub(crate) mod repository;
 pub(crate) mod requests;

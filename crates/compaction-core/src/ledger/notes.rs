@@ -360,6 +360,9 @@ pub(crate) const ANSWERED: &str = "The user answered: ";
 /// Start the decision of a person who only agreed to what the model asked or advised, or only refused it.
 pub(crate) const AGREED: &str = "The user agreed to: ";
 pub(crate) const REFUSED: &str = "The user refused: ";
+/// Start the decision of a person who refused a call, and what they said then.
+pub(crate) const DECLINED: &str = "The user refused `";
+pub(crate) const AND_SAID: &str = " and said: ";
 /// Start what a person did not want of what the model made or proposed, and what they found to break a principle.
 pub(crate) const REJECTED: &str = "The user rejected: ";
 /// Starts an order to remove something that the model made. It must not be built again.
