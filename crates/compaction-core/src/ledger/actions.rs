@@ -93,6 +93,9 @@ pub(super) struct Actions<'a> {
     switched_at: u64,
     /// Position of the latest change of a file.
     changed_at: u64,
+    /// Positions of the latest call that edited a file and of the latest command that removed one.
+    edited_at: u64,
+    removed_at: u64,
     /// Number of commands that renamed a file.
     renamings: usize,
     lookups: u64,
@@ -328,6 +331,7 @@ impl<'a> Actions<'a> {
         self.tells_failures |= is_error && is_run;
         let is_told = has_failed || is_run && (self.tells_failures || told.is_some());
         if !has_failed {
+            self.edited_at = if added.is_some() { place.position } else { self.edited_at };
             let is_shown = match action {
                 ToolAction::Run { .. } | ToolAction::Other => true,
                 // A single line only says that something was found.
@@ -579,6 +583,7 @@ impl<'a> Actions<'a> {
         if kind == ActionKind::Run {
             steps_of(&core).iter().for_each(|step| errors.resolve(Some(&shown(step))));
             for path in removed_files(&core) {
+                self.removed_at = place.position;
                 errors.resolve_naming(path);
                 self.changes.forget(path);
             }
@@ -672,6 +677,11 @@ impl<'a> Actions<'a> {
     pub(super) fn changed_since(&self, position: u64) -> Vec<&str> {
         let changed = self.files.values().filter(|file| file.changed_at > position);
         changed.map(|file| file.path.as_str()).collect()
+    }
+
+    /// Whether a command removed a file since `position`, and no call edited one.
+    pub(super) fn only_removed(&self, position: u64) -> bool {
+        self.removed_at > position && self.edited_at <= position
     }
 
     /// Position of the latest change of a file; 0 if there is none.

@@ -47,7 +47,7 @@ impl<'a> RefusedCalls<'a> {
         let goals = goals(&shown);
         let said = said.map(|said| format!("{AND_SAID}{}", clip(&one_line(said), LONGEST_SAID)));
         let told = format!("{DECLINED}{shown}`{}", said.unwrap_or_default());
-        self.drop(|one| one.shown == shown || !goals.is_empty() && one.goals == goals);
+        self.drop(|one| one.shown == shown);
         self.list.push(RefusedCall { shown, goals, told: Some((told, place)) });
         if self.list.len() > MOST {
             self.list.remove(0);
@@ -123,12 +123,13 @@ mod tests {
         assert_eq!(
             told(&calls),
             [
+                "The user refused `git push` and said: first the tests",
                 "The user refused `rm old.txt && git push origin main` and said: and why is it old?",
                 "The user refused `change of src/store.rs` and said: not there"
             ]
         );
         calls.end(ActionKind::Run, "cargo test", &purposes("cargo test"));
-        assert_eq!(told(&calls).len(), 2);
+        assert_eq!(told(&calls).len(), 3);
         calls.end(ActionKind::Run, "git push -u origin fix", &purposes("git push -u origin fix"));
         calls.end(ActionKind::Write, "src/store.rs", &[]);
         assert_eq!(told(&calls).len(), 0);

@@ -205,7 +205,7 @@ fn an_outcome_is_about_its_request_and_no_question() {
 }
 
 #[test]
-fn a_prohibition_of_a_name_ends_the_decision_for_it() {
+fn a_prohibition_of_a_name_is_told_beside_the_decision_for_it() {
     let ask = "The page reads the folder that you choose. Shall I add a hint beside the button for ORDERS_DIR?";
     let wish = "no, i want it to read the ORDERS_DIR/new folder on its own like I said";
     let work = |id: &str| [runs(id, "npm run build"), returns(id, "ok", false), says("It is built now.", "stop")];
@@ -218,7 +218,8 @@ fn a_prohibition_of_a_name_ends_the_decision_for_it() {
     messages.extend(work("2"));
     messages.push(user("Go on with the footer of the page"));
     let decisions = section(&messages, Section::Decisions);
-    assert!(!decisions.iter().any(|one| one.contains(wish)), "{decisions:?}");
+    let is_told = |one: &String| one.contains(wish) && one.contains("(later: \"list the orders from data/new");
+    assert!(decisions.iter().any(is_told), "{decisions:?}");
 }
 
 #[test]
