@@ -16,6 +16,8 @@ const LONGEST_ANSWER: usize = 140;
 const LONGEST: usize = 420;
 /// Most UTF-16 units of what the model chose.
 const LONGEST_CHOICE: usize = 240;
+/// Most pairs that are read.
+const MOST_PAIRS: usize = 12;
 /// Comes between the two halves of a pair.
 const BETWEEN: &str = "\"=\"";
 /// What a harness writes behind an answer that the person typed.
@@ -62,14 +64,16 @@ pub(super) fn answers(text: &str) -> Option<Answers> {
 fn pairs(text: &str) -> Vec<(&str, &str)> {
     let mut rest = text.trim();
     let mut pairs = Vec::new();
-    while let Some(asked) = rest.strip_prefix('"') {
+    while let Some(asked) = rest.strip_prefix('"').filter(|_| pairs.len() < MOST_PAIRS) {
         let Some((question, behind)) = asked.split_once(BETWEEN) else { break };
         // The next question begins behind a comma; an answer may have any marks.
-        let next = behind.match_indices("\", \"").find(|(at, mark)| behind[at + mark.len()..].contains(BETWEEN));
-        let noted = behind.match_indices(", \"").find(|(at, mark)| behind[at + mark.len()..].contains(BETWEEN));
+        let last = behind.rfind(BETWEEN).unwrap_or(0);
+        let within = &behind[..last];
+        let next = within.find("\", \"");
+        let noted = within.find(TYPED).and_then(|typed| Some(typed + within[typed..].find(", \"")?));
         let (own, following) = match (next, noted) {
-            (Some((at, _)), Some((other, _))) if at < other => (&behind[..at], &behind[at + 3..]),
-            (_, Some((at, _))) => (&behind[..at], &behind[at + 2..]),
+            (Some(at), noted) if noted.is_none_or(|noted| at < noted) => (&behind[..at], &behind[at + 3..]),
+            (_, Some(at)) => (&behind[..at], &behind[at + 2..]),
             _ => (behind, ""),
         };
         let own = own.split(TYPED).next().unwrap_or(own);

@@ -342,7 +342,7 @@ fn ends_with_task(note: &Note) -> bool {
 /// The newest first, with minor items after the others.
 fn order<T>(items: &[T], is_minor: impl Fn(&T) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|index| (is_minor(&items[*index]), Reverse(*index)));
+    order.sort_by_cached_key(|index| (is_minor(&items[*index]), Reverse(*index)));
     order
 }
 

@@ -47,9 +47,10 @@ const ASKED_BYTES: usize = 600;
 impl<'a> Builder<'a> {
     /// The notes, each in the section of its kind.
     pub(super) fn notes(&mut self) {
-        let (repeated, mut stressed) = repeated(&self.ledger.notes);
+        let (mut repeated, mut stressed) = repeated(&self.ledger.notes);
         let same = same_decisions(&self.ledger.notes);
         let (same_uses, longest) = same_uses(&self.ledger.notes);
+        repeated.retain(|note| !longest.contains(note));
         stressed.extend(longest);
         let question = self.waiting_question();
         let is_proposing = self.is_proposing();
