@@ -331,12 +331,12 @@ impl<'a> Builder<'a> {
         if !is_of_mission(&demand.text) {
             return false;
         }
-        let begins = |request: &&Request| begins_mission(&request.text) && has_steps(&request.text);
+        let begins = |request: &Request| begins_mission(&request.text) && has_steps(&request.text);
         let own = self.with_turn.requests.iter().rev().find(|request| request.position <= demand.position);
         // A request that is no longer stored is not known.
         let is_own = own.is_none_or(|own| own.position != demand.position || begins_mission(&own.text));
-        let later = self.with_turn.requests.iter().rev().take_while(|request| request.position > demand.position);
-        is_own && later.filter(begins).next().is_some()
+        let mut later = self.with_turn.requests.iter().rev().take_while(|request| request.position > demand.position);
+        is_own && later.any(begins)
     }
 
     /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
