@@ -1165,7 +1165,7 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
     for line in [
         "- Latest request: Store the sessions somewhere safe",
         "- The user then wrote: continuez",
-        "- The user answered: \"Which database?\"=\"SQLite\".",
+        "- The user answered: \"Which database?\"=\"SQLite\"",
         "- keep the old file",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");

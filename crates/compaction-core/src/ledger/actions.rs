@@ -27,6 +27,8 @@ use super::notes::{
     SourcePosition, THE_LATEST, UNKNOWN, WORKING_ON,
 };
 use super::outcomes::{outcomes, says_denied, sentences_of, shown_command};
+use super::person::words_in_result;
+use super::refusals::RefusedCalls;
 use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResult, without_frame};
 use super::terms::TextHashing;
@@ -36,8 +38,8 @@ use crate::message::{BashExecution, Message, ToolCall};
 use crate::text::suffix_utf16;
 use crate::tools::{
     FileAccess, FileTools, FileUse, Plan, ToolAction, classify, failed_edits, files_done, files_of_run, has_failed,
-    is_approval, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits,
-    running, unapplied,
+    is_approval, is_interruption, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits,
+    reported_edits, running, unapplied,
 };
 
 /// Most known files that are searched for the one that a call means.
@@ -91,6 +93,9 @@ pub(super) struct Actions<'a> {
     switched_at: u64,
     /// Position of the latest change of a file.
     changed_at: u64,
+    /// Positions of the latest call that edited a file and of the latest command that removed one.
+    edited_at: u64,
+    removed_at: u64,
     /// Number of commands that renamed a file.
     renamings: usize,
     lookups: u64,
@@ -112,6 +117,8 @@ pub(super) struct Actions<'a> {
     /// The first two files that were read or changed since the person's last message.
     of_turn: Vec<String>,
     jobs: Jobs,
+    /// Calls that the person refused.
+    refused: RefusedCalls<'a>,
     /// The newest commands, oldest first.
     newest_runs: VecDeque<String>,
 }
@@ -128,6 +135,7 @@ impl<'a> Actions<'a> {
         self.results.restore(&previous.results);
         self.changes.restore(&previous.changes);
         self.directory.clone_from(&previous.directory);
+        self.refused.restore(previous.notes_of(NoteKind::Decision).map(|note| note.text.as_str()));
     }
 
     /// The directory in which commands run.
@@ -293,6 +301,7 @@ impl<'a> Actions<'a> {
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
             errors.refuse(&shown(&core_of(subject.0, &subject.1)), output, place);
+            self.note_refusal(place, &subject, &action, output);
             return Vec::new();
         }
         if is_run && is_approval(printed) {
@@ -324,6 +333,7 @@ impl<'a> Actions<'a> {
         self.tells_failures |= is_error && is_run;
         let is_told = has_failed || is_run && (self.tells_failures || told.is_some());
         if !has_failed {
+            self.edited_at = if added.is_some() { place.position } else { self.edited_at };
             let is_shown = match action {
                 ToolAction::Run { .. } | ToolAction::Other => true,
                 // A single line only says that something was found.
@@ -527,6 +537,21 @@ impl<'a> Actions<'a> {
         }
     }
 
+    /// Records a call that a person refused. The words tell what is to be done instead; without any, only a run is told.
+    fn note_refusal(&mut self, place: SourcePosition<'a>, subject: &Subject, action: &ToolAction, refusal: &str) {
+        let said = words_in_result(refusal, false);
+        let is_told = match action {
+            ToolAction::Ask(_) | ToolAction::Finish(_) => false,
+            ToolAction::Run { .. } => said.is_some() || !is_interruption(refusal) && !only_looks(&subject.1),
+            _ => said.is_some(),
+        };
+        if is_told {
+            let call = core_of(subject.0, &subject.1);
+            let tool = call.split('(').next().filter(|_| matches!(action, ToolAction::Plan(_)));
+            self.refused.add(subject.0, &shown(tool.unwrap_or(&call)), said.as_deref(), place);
+        }
+    }
+
     /// Records a command that a person let run, if nothing says what came of it.
     fn note_approved(&mut self, place: SourcePosition<'_>, (kind, target): &Subject) {
         if let Some(command) = self.command(*kind, &core_of(*kind, target), place) {
@@ -561,12 +586,17 @@ impl<'a> Actions<'a> {
         if kind == ActionKind::Run {
             steps_of(&core).iter().for_each(|step| errors.resolve(Some(&shown(step))));
             for path in removed_files(&core) {
+                self.removed_at = place.position;
                 errors.resolve_naming(path);
                 self.changes.forget(path);
                 self.delete(path, place.position);
             }
         }
-        errors.resolve_purposes(&purposes_of(kind, &target));
+        let purposes = purposes_of(kind, &target);
+        errors.resolve_purposes(&purposes);
+        if kind != ActionKind::Read {
+            self.refused.end(kind, &core_shown, &purposes);
+        }
         if kind == ActionKind::Run && is_test(&core) {
             errors.pass_tests(&core_shown);
         }
@@ -655,6 +685,11 @@ impl<'a> Actions<'a> {
         changed.into_iter().map(|file| file.path.as_str()).collect()
     }
 
+    /// Whether a command removed a file since `position`, and no call edited one.
+    pub(super) fn only_removed(&self, position: u64) -> bool {
+        self.removed_at > position && self.edited_at <= position
+    }
+
     /// Position of the latest change of a file; 0 if there is none.
     pub(super) fn changed_at(&self) -> u64 {
         self.changed_at
@@ -731,6 +766,7 @@ impl<'a> Actions<'a> {
 
     /// Adds the calls that wait for a result, and the number of lookups.
     pub(super) fn report(&mut self, notes: &mut NoteList) {
+        self.refused.report(notes);
         if self.lookups > 0 {
             let place = SourcePosition { position: self.last_call, entry: None };
             notes.add_times(NoteKind::Done, LOOKED_UP, place, true, Some(self.lookups));

@@ -6,6 +6,7 @@ use super::choices::{chosen, offered, stems};
 use super::closed_requests::continues;
 use super::constraints::{TASKS, is_constraint};
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
+use super::names::ending;
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
 use super::problems::reports;
 use super::proposals::is_proposal;
@@ -16,7 +17,7 @@ use super::text::{
     unspaced, word_list,
 };
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
-use crate::text::utf16_len;
+use crate::text::{base_name, utf16_len};
 
 /// Most UTF-16 units of the words of a person, and of what they answer.
 const LONGEST_REPLY: usize = 200;
@@ -111,7 +112,11 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
             return recommended(&all[..at]);
         }
         (Some(at), Some(_)) => at,
-        (Some(at), None) if utf16_len(words) <= LONGEST_CHOICE && names_one(words, all[at]) => at,
+        (Some(at), None)
+            if utf16_len(words) <= LONGEST_CHOICE && names_one(words, all[at]) && !only_names_file(words, all[at]) =>
+        {
+            at
+        }
         (None, Some(verdict)) => {
             let advice = all.iter().rposition(|sentence| advises(sentence) && is_sized(sentence));
             // An objection says what is wrong with what was said or done.
@@ -500,6 +505,13 @@ fn names_one(message: &str, question: &str) -> bool {
     words.split_whitespace().filter(is_telling).any(|word| has_any(&asked, &[word]))
 }
 
+/// Whether a message is only the name of a file that the question does not name. The person shows the file.
+fn only_names_file(message: &str, question: &str) -> bool {
+    let mut words = message.split_whitespace();
+    let only = words.next().filter(|_| words.next().is_none());
+    only.is_some_and(|file| ending(file).is_some() && !question.contains(base_name(file)))
+}
+
 /// Beginnings of messages that look like a refusal or an assent but are neither, in lower case.
 const NO_REFUSALS: &[&str] = listed!(EVERY, "answers: no refusals");
 
@@ -700,6 +712,7 @@ mod tests {
                 "Recomiendo `rabbit` como cola de tareas. ¿Quieres que escriba el plan?",
                 Some("The user agreed to: Recomiendo `rabbit` como cola de tareas."),
             ),
+            ("logs/orders.txt", "Want me to add a page for the logs, by date or by size of the logs?", None),
             ("no, they stay", "You're right!", None),
             ("no", "Both the title and the border are blue now.", None),
             ("no", "Shall I drop the cache?", Some("The user refused: Shall I drop the cache?")),

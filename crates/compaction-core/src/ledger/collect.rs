@@ -13,13 +13,14 @@ use super::closed_requests::{
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified};
 use super::cues::is_substantive;
+use super::delegations;
 use super::errors::{Errors, is_failed_request};
 use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
 use super::names::{NameKind, Names};
 use super::noise::praises_first;
 use super::notes::{
-    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, FINISHED, Note, NoteKind, NoteList, PUSHED, SourcePosition,
+    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, FINISHED, Note, NoteKind, NoteList, ORDERED, PUSHED, SourcePosition,
     TOOK_BACK, UNDID, UNDID_WORK, undone,
 };
 use super::outcomes::reported_commits;
@@ -375,9 +376,26 @@ impl<'a> Collector<'a> {
         if person::is_permission(answers) {
             return;
         }
-        let answer = clip_middle(answers.trim_start_matches(['\u{b7}', ' ', '\n']), LONGEST_ANSWER);
-        self.notes.add(NoteKind::Decision, &format!("{ANSWERED}{answer}"), place, false);
+        let told = delegations::answers(answers).unwrap_or_else(|| delegations::Answers {
+            decided: Some(clip_middle(answers.trim_start_matches(['\u{b7}', ' ', '\n']), LONGEST_ANSWER)),
+            left: None,
+        });
+        if let Some(answer) = &told.decided {
+            self.notes.add(NoteKind::Decision, &format!("{ANSWERED}{answer}"), place, false);
+        }
+        if let Some(question) = told.left {
+            self.dialogue.leave_to_model(place, question, &mut self.notes);
+        }
         read_constraints(place, answers, true, &mut self.notes);
+    }
+
+    /// Removes the newest order to remove something if a command without any change of a file carried it out.
+    fn end_removal(&mut self) {
+        let asked_at = self.asked_at();
+        let is_order = |note: &Note| note.position == asked_at && note.text.starts_with(ORDERED);
+        if self.actions.only_removed(asked_at) && self.notes.has(NoteKind::Decision, is_order) {
+            self.notes.take(NoteKind::Decision, is_order);
+        }
     }
 
     /// Reads words of a person. `is_command` says that they are only a command to the agent.
@@ -392,6 +410,7 @@ impl<'a> Collector<'a> {
         if words.trim().is_empty() {
             self.asked.remind(place.position);
         } else {
+            self.end_removal();
             self.errors.go_on();
             self.newest_calls.end_turn();
             self.actions.begin_turn();
@@ -685,7 +704,9 @@ impl<'a> Collector<'a> {
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
-        self.dialogue.add_decisions(place, &parts, is_final, &mut self.notes);
+        let acts = assistant.tool_calls().next().is_some();
+        self.dialogue.add_decisions(place, &parts, (is_final, acts), &mut self.notes);
+        self.dialogue.read_assent(place, &text, &mut self.notes);
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
@@ -752,7 +773,7 @@ impl<'a> Collector<'a> {
         let Some(text) = plan_text(call) else { return };
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.statements.add_model(place, &parts, &frames(&text, &parts), true);
-        self.dialogue.add_decisions(place, &parts, true, &mut self.notes);
+        self.dialogue.add_decisions(place, &parts, (true, false), &mut self.notes);
     }
 
     /// Records a failed request to the model. A later answer resolves it.

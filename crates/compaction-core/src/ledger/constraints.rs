@@ -56,7 +56,10 @@ fn demands(sentence: &str) -> bool {
     if sentence.ends_with([':', '\u{ff1a}']) && !lasts(sentence) {
         return false;
     }
-    if is_constraint_in_a_script(sentence) {
+    if DIAGNOSES.begins(sentence) {
+        return false;
+    }
+    if is_constraint_in_a_script(sentence) || contrasts_in_a_script(sentence) {
         return true;
     }
     let words = normalised(sentence);
@@ -76,9 +79,81 @@ fn demands(sentence: &str) -> bool {
         return true;
     }
     let signals = signals(&words);
-    signals.reports == 0 && uses_and_denies(sentence)
+    signals.reports == 0 && (uses_and_denies(sentence) || wishes(sentence, &words))
         || signals.demands & !signals.reports != 0
         || orders(sentence, !signals.reports)
+}
+
+/// Beginnings of sentences that say what is wrong, or why.
+static DIAGNOSES: WordList = word_list!("constraints: diagnoses");
+/// Beginnings of clauses about what must wait.
+static BEFORE: WordList = word_list!(SPACED, "constraints: before");
+/// Words for whatever it is.
+static ANYTHING: WordList = word_list!(SPACED, "constraints: anything");
+/// Phrases with which a person says what the model has to do.
+static HAVING_TO: WordList = word_list!(SPACED, "constraints: having to");
+/// Words for the order of two things.
+static ORDERING: WordList = word_list!(SPACED, "constraints: ordering");
+/// Phrases with which a person says how something should be, and how it should not be.
+static SHOULD: WordList = word_list!("constraints: should");
+static CONTRASTS: WordList = word_list!("constraints: contrasts");
+/// Words after which it is said how something is.
+static BUT: WordList = word_list!(SPACED, "constraints: but");
+
+/// Whether a sentence says in which order things are done, or how something should be and how not. Such a sentence may
+/// also be a request.
+pub(super) fn is_wish(sentence: &str) -> bool {
+    contrasts_in_a_script(sentence) || wishes(sentence, &normalised(sentence))
+}
+
+fn wishes(sentence: &str, words: &str) -> bool {
+    has_order(words) || puts_first(sentence) || contrasts(sentence)
+}
+
+/// Whether `normalised` text says that one thing has to be done before another one: `you have to log in before …`.
+fn has_order(words: &str) -> bool {
+    HAVING_TO.found_in(words).next().is_some_and(|(at, _)| ORDERING.is_in(&words[at..]))
+}
+
+/// Whether a sentence says what to do before anything of a kind: `before making any file, finish the test`.
+fn puts_first(sentence: &str) -> bool {
+    let mut clauses = clauses(sentence);
+    let Some(first) = clauses.next().filter(|first| BEFORE.may_start(first)) else { return false };
+    let first = normalised(first);
+    let then = clauses.next().is_some_and(|then| then.split_whitespace().nth(1).is_some());
+    then && BEFORE.starts(&first) && ANYTHING.is_in(&first)
+}
+
+/// Whether a sentence says how something should be, and then how it should not be: `it should be green, not red`.
+fn contrasts(sentence: &str) -> bool {
+    let mut is_right = false;
+    clauses(sentence).any(|clause| {
+        let words = normalised(clause);
+        let end = |at: usize, phrase: &str| at + phrase.len() + 1;
+        let is_other = |from: usize| {
+            let own = &words[from..];
+            let found = CONTRASTS.found_in(own).next();
+            found.is_some_and(|(at, other)| at > 0 && !BUT.is_in(&own[..=at]) && own.len() > at + other.len() + 2)
+        };
+        if is_right && CONTRASTS.starts(&words) && words.split_whitespace().nth(1).is_some() {
+            return true;
+        }
+        let Some((at, phrase)) = SHOULD.found_in(&words).next() else { return false };
+        is_right = true;
+        is_other(end(at, phrase))
+    })
+}
+
+fn contrasts_in_a_script(sentence: &str) -> bool {
+    has_piece(sentence, SHOULD.pieces) && has_piece(sentence, CONTRASTS.pieces)
+}
+
+/// Words with which a person says what is right.
+static RIGHT: WordList = word_list!("constraints: right");
+
+/// Whether a sentence says how something should be.
+pub(super) fn says_right(sentence: &str) -> bool {
+    RIGHT.is_said(sentence)
 }
 
 /// Whether `normalised` text tells the model to continue something: `keep refactoring`. `keep using` is a demand.
@@ -230,7 +305,10 @@ pub(super) fn begins_with_demand(sentence: &str) -> bool {
 /// Whether a demand applies beyond its own request.
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
-    says_how_long(own, true) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own)
+    says_how_long(own, true)
+        || FORBIDDING.is_in(&normalised(own)) && !gives_task(own)
+        || holds_from_now_on(own)
+        || has_order(&normalised(own))
 }
 
 /// Whether a demand says for how long it holds, or, with `for_what_all`, for what all. Words that only forbid do not.

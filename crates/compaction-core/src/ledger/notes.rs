@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::Sources;
-use super::rules::{Lifting, waits};
+use super::rules::{Lifting, beside, waits};
 use super::terms::TextHashing;
 use super::text::{clip_middle, normalised, one_line};
 use super::withdrawals::withdrawal;
@@ -173,6 +173,12 @@ impl NoteList {
         }
         let Some(withdrawal) = withdrawal(sentence) else { return };
         for note in self.list.iter_mut().filter(|note| can_end(note) && withdrawal.ends(&note.text)) {
+            if note.position < place.position && withdrawal.narrows(&note.text) {
+                let rule = note.text.split(LATER).next().unwrap_or_default();
+                note.text = beside(rule, sentence);
+                place.entry.into_iter().for_each(|id| note.sources.add(id));
+                continue;
+            }
             note.is_withdrawn = true;
             note.position = note.position.max(place.position);
             place.entry.into_iter().for_each(|id| note.sources.add(id));
@@ -200,11 +206,14 @@ impl NoteList {
             return;
         }
         let (lifting, overruling) = (Lifting::of(sentence), Lifting::overruling(sentence));
-        let Some(later) = lifting.as_ref().or(overruling.as_ref()) else { return };
+        let ordering = Lifting::ordering(sentence);
+        let Some(later) = lifting.as_ref().or(overruling.as_ref()).or(ordering.as_ref()) else { return };
         for note in self.list.iter_mut().filter(|note| may_end(note)) {
             let rule = note.text.split(LATER).next().unwrap_or_default();
             let is_rule = note.kind == NoteKind::Constraint;
-            let is_lifted = is_rule && lifting.as_ref().is_some_and(|lifting| lifting.may_lift(rule));
+            let is_lifted = is_rule
+                && (lifting.as_ref().is_some_and(|lifting| lifting.may_lift(rule))
+                    || ordering.as_ref().is_some_and(|ordering| ordering.orders(rule)));
             if is_lifted || overruling.as_ref().is_some_and(|overruling| overruling.overrules(rule)) {
                 note.text = later.beside(rule);
                 place.entry.into_iter().for_each(|id| note.sources.add(id));
@@ -364,6 +373,16 @@ pub(crate) const ANSWERED: &str = "The user answered: ";
 /// Start the decision of a person who only agreed to what the model asked or advised, or only refused it.
 pub(crate) const AGREED: &str = "The user agreed to: ";
 pub(crate) const REFUSED: &str = "The user refused: ";
+/// Starts the decision of a person who set something right in a few words, and comes before the request behind which they
+/// did so.
+pub(crate) const CORRECTED: &str = "The user corrected: ";
+pub(crate) const SAID_AFTER: &str = ", said after: ";
+/// Starts the questions that a person left to the model, and what the model said then.
+pub(crate) const LEFT_TO: &str = "The user left to the assistant: ";
+pub(crate) const IT_CHOSE: &str = " \u{2013} it then said: ";
+/// Start the decision of a person who refused a call, and what they said then.
+pub(crate) const DECLINED: &str = "The user refused `";
+pub(crate) const AND_SAID: &str = " and said: ";
 /// Start what a person did not want of what the model made or proposed, and what they found to break a principle.
 pub(crate) const REJECTED: &str = "The user rejected: ";
 /// Starts an order to remove something that the model made. It must not be built again.

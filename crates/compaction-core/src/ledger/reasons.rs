@@ -90,14 +90,17 @@ fn says_enough(sentence: &str, fewest: usize) -> bool {
 }
 
 /// The decision in a sentence of the model that changes its plan, with the sentence before it as the reason.
-pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
+///
+/// `acts` says that a call comes with the words. Then neither sentence needs a name.
+pub(super) fn change_of_plan(sentence: &str, before: &str, acts: bool) -> Option<String> {
     if !SWITCHING_PIECES.is_in(sentence) {
         return None;
     }
     // The part before a dash may be an announcement, which is not a reason; the part after it is.
     let dash = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}"].iter().find_map(|dash| before.split_once(dash));
     let own = |head: &str| is_announcement(head.split_once(", ").map_or(head, |(_, behind)| behind));
-    let before = dash.filter(|(head, _)| own(head) || is_announcement(head)).map_or(before, |(_, reason)| reason);
+    let is_aside = |head: &str| own(head) || is_announcement(head) || begins_with_pronoun(head);
+    let before = dash.filter(|(head, _)| is_aside(head)).map_or(before, |(_, reason)| reason);
     let words = normalised(sentence);
     let is_wide = has_piece(sentence, SWITCHING.pieces) && !has_piece(sentence, NO_SWITCHING);
     let switches = is_wide || SWITCHING.is_in(&words) && (has_agent(&words) || chooses(&words)) && !VAGUE.is_in(&words);
@@ -109,7 +112,7 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     if !switches || !is_reason || !is_sized(sentence) || sentence.ends_with(['?', '\u{ff1f}']) {
         return None;
     }
-    if !has_name(sentence) && !has_name(before) {
+    if !acts && !has_name(sentence) && !has_name(before) {
         return None;
     }
     let plan = one_line(sentence);
@@ -199,11 +202,19 @@ mod tests {
     #[test]
     fn a_change_of_plan_has_the_sentence_before_as_its_reason() {
         assert_eq!(
-            change_of_plan("I'll use a lock file instead.", "`flock` is not there on this system.").as_deref(),
+            change_of_plan("I'll use a lock file instead.", "`flock` is not there on this system.", false).as_deref(),
             Some("**I'll use a lock file instead**: `flock` is not there on this system.")
         );
-        assert!(change_of_plan("Ich nehme stattdessen eine Datei.", "`flock` gibt es hier nicht.").is_some());
-        assert!(change_of_plan("改用文件锁。", "系统没有`flock`命令可用。").is_some());
+        assert!(
+            change_of_plan(
+                "I should drop my own table and use the made one instead.",
+                "The tool made its own table.",
+                true
+            )
+            .is_some()
+        );
+        assert!(change_of_plan("Ich nehme stattdessen eine Datei.", "`flock` gibt es hier nicht.", false).is_some());
+        assert!(change_of_plan("改用文件锁。", "系统没有`flock`命令可用。", false).is_some());
         for (sentence, before) in [
             ("I'll try another approach instead.", "`flock` is not there on this system."),
             ("I'll use a lock file instead.", "Let me look at `flock`:"),
@@ -213,7 +224,7 @@ mod tests {
             ("I'll use the file `a.lock` instead.", "Certainly!"),
             ("I'll use the file `a.lock` instead.", "You are right!"),
         ] {
-            assert_eq!(change_of_plan(sentence, before), None, "{sentence}");
+            assert_eq!(change_of_plan(sentence, before, false), None, "{sentence}");
         }
         for phrase in SWITCHING.words.iter().chain(SWITCHING.pieces) {
             assert!(SWITCHING_PIECES.is_in(phrase), "{phrase}");

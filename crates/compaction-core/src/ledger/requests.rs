@@ -10,12 +10,18 @@ use super::choices::{
     advised, chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole,
 };
 use super::closed_requests::{accepts, leads};
-use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
+use super::constraints::{
+    begins_with_ban, begins_with_demand, constraints, forbids, gives_task, is_constraint, is_wish, names_it, says_right,
+};
+use super::corrections::{agreed, corrected};
 use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
+use super::delegations::choice_in;
 use super::names::ending;
 use super::noise::has_frames;
-use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
+use super::notes::{
+    AGREED, CHOSE, DECIDED, IT_CHOSE, LEFT_TO, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK,
+};
 use super::problems::reports;
 use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
@@ -87,7 +93,7 @@ fn asks_for_work(text: &str, words: &str, count: usize) -> bool {
     let replies = REPLIES.starts(words);
     let asks = || text.contains('?') || ASKING.is_in(words) || WORK.is_in(words);
     // Constraints have a section of their own.
-    let restricts = || sentences(text).all(|one| is_constraint(one) && !gives_task(one));
+    let restricts = || sentences(text).all(|one| is_constraint(one) && !gives_task(one) && !is_wish(one));
     count >= FEWEST_WORDS && !restricts() && (!replies || count >= MANY_WORDS || asks())
 }
 
@@ -113,6 +119,8 @@ const SHORTEST_END: usize = 600;
 const LONGEST_TYPED: usize = 420;
 /// Number of sentences at either end of a message with pasted text that a person may have written.
 const TYPED_AROUND: usize = 2;
+/// Most sentences at the beginning of such a message that a person may have written, if all of them are prose.
+const MOST_TYPED_FIRST: usize = 32;
 /// Longest demand with its list, in UTF-16 units.
 const LONGEST_LIST: usize = 300;
 /// Most sentences of one message that are checked for withdrawals.
@@ -166,6 +174,8 @@ pub(super) struct Dialogue<'a> {
     answers: VecDeque<Answer<'a>>,
     /// The newest question of a call with options.
     offer: Option<Offer>,
+    /// The questions that the person left to the model, until it says something.
+    left: Option<(SourcePosition<'a>, String)>,
     pub(super) answered: u64,
     /// Number of messages of earlier compactions, whose answers are no longer there.
     pub(super) earlier: u64,
@@ -181,9 +191,18 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     let typed = all.iter().filter(|(_, is_prose)| *is_prose).count();
     // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
-    // What stands beside the frames of a stack is the text of a program.
+    // What stands beside the frames of a stack is the text of a program, unless it is a paragraph before them.
     let is_trace = has_frames(text);
-    let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
+    let typed = text.split("\n\n").next().filter(|first| first.len() < text.len() && !has_frames(first));
+    let is_typed = |sentence: &str| {
+        let at = (sentence.as_ptr() as usize).checked_sub(text.as_ptr() as usize);
+        !is_trace || typed.zip(at).is_some_and(|(typed, at)| at < typed.len())
+    };
+    // A sentence with names may look like no prose, but not two in a row.
+    let first = &all[..all.len().min(MOST_TYPED_FIRST)];
+    let typed_first = first.windows(2).take_while(|two| two[0].1 || two[1].1).count();
+    let typed_first = typed_first.max(TYPED_AROUND);
+    let is_between = |at: usize| is_pasted && at >= typed_first && at + TYPED_AROUND < all.len();
     // Pasted data ends with such marks.
     let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
     // A person who takes an option or decides on the points of an answer mostly argues. An order then begins a
@@ -205,8 +224,9 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.withdraw(sentence, place);
             notes.lift(sentence, place);
         }
-        for constraint in constraints(sentence).filter(|_| !is_trace) {
+        for constraint in constraints(sentence).filter(|_| is_typed(sentence)) {
             let told = with_list(text, constraint).or_else(|| with_file(text, constraint));
+            let told = told.or_else(|| with_right(text, constraint));
             notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
@@ -233,6 +253,19 @@ fn with_list(text: &str, sentence: &str) -> Option<String> {
     let items: Vec<&str> = lines.map_while(|line| Some(without_marker(line)).filter(|item| *item != line)).collect();
     Some(clip(&one_line(&format!("{sentence} {}", items.join("; "))), LONGEST_LIST)).filter(|_| !items.is_empty())
 }
+
+/// A ban of a few words with the next sentence, if that says what should be instead: `No logs! It should return an error.`
+fn with_right(text: &str, ban: &str) -> Option<String> {
+    if ban.split_whitespace().count() > FEW_WORDS || !begins_with_ban(ban) && !forbids(ban) {
+        return None;
+    }
+    let behind = text.get(ban.as_ptr() as usize - text.as_ptr() as usize + ban.len()..)?;
+    let next = sentences(behind.lines().next()?).find(|next| next.contains(char::is_alphanumeric))?;
+    (says_right(next) && !next.ends_with(['?', '\u{ff1f}'])).then(|| one_line(&format!("{ban} {next}")))
+}
+
+/// Most words of such a ban.
+const FEW_WORDS: usize = 4;
 
 /// Whether a message is only the name of a command.
 fn is_bare_command(text: &str) -> bool {
@@ -342,6 +375,7 @@ impl<'a> Dialogue<'a> {
             }
             self.read_choice(place, text, notes);
             self.read_rejections(place, text, notes);
+            self.read_correction(place, text, notes);
         }
         let weight = if self.only_answers(text) { RequestWeight::Answer } else { self.topics.weigh(text) };
         self.push(place, text, weight);
@@ -379,6 +413,44 @@ impl<'a> Dialogue<'a> {
             last.is_some_and(begins_work)
         };
         goes_ahead(text) || agrees(text) && self.answers.back().is_some_and(asks)
+    }
+
+    /// Records questions of a call that the person left to the model.
+    pub(super) fn leave_to_model(&mut self, place: SourcePosition<'a>, questions: String, notes: &mut NoteList) {
+        notes.add(NoteKind::Decision, &format!("{LEFT_TO}{questions}"), place, false);
+        self.left = Some((place, questions));
+    }
+
+    /// Reads what the model says first after the person wrote or left a question to it: what it chose, or that the
+    /// person is right.
+    pub(super) fn read_assent(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if let Some((asked, questions)) = self.left.take()
+            && let Some(chosen) = choice_in(text)
+        {
+            let item = format!("{LEFT_TO}{questions}");
+            notes.take(NoteKind::Decision, |note| note.position == asked.position && note.text == item);
+            notes.add(NoteKind::Decision, &format!("{item}{IT_CHOSE}{chosen}"), place, false);
+        }
+        let newest = self.requests.last().filter(|one| !self.has_answered(one.position));
+        let first = sentences(text).next().unwrap_or_default();
+        let is_new = |at: u64| !notes.has(NoteKind::Decision, |note| note.position == at);
+        if let Some(item) = newest.filter(|one| is_new(one.position)).and_then(|one| agreed(&one.text, first)) {
+            notes.add(NoteKind::Decision, &item, place, false);
+        }
+    }
+
+    /// Adds what a person set right in a few words, if their message decides nothing else.
+    fn read_correction(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
+        let Some(before) = self.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
+        let decides = |note: &Note| note.position == place.position;
+        if !notes.has(NoteKind::Decision, decides)
+            && let Some(item) = corrected(text, &before.text, self.newest_text())
+        {
+            notes.add(NoteKind::Decision, &item, place, false);
+        }
     }
 
     /// Records a question of a call with its options.
@@ -519,12 +591,12 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Adds the decisions in an answer, and the findings that compare what is with what should be. The advice and
-    /// offers of a final answer are not decisions.
+    /// offers of a final answer are not decisions. `acts` says that calls come with the words.
     pub(super) fn add_decisions(
         &self,
         place: SourcePosition<'_>,
         parts: &[Part<'_>],
-        is_final: bool,
+        (is_final, acts): (bool, bool),
         notes: &mut NoteList,
     ) {
         let told = if is_final { SentencePlace::Final } else { SentencePlace::Working };
@@ -532,7 +604,8 @@ impl<'a> Dialogue<'a> {
         for part in parts {
             for sentence in part.sentences() {
                 let plan = || {
-                    let planned = before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
+                    let planned =
+                        before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before, acts));
                     planned.or_else(|| other_way(sentence, before).filter(|_| !is_final))
                 };
                 let chosen = choice(sentence);
@@ -761,7 +834,7 @@ mod tests {
             dialogue.read_person(place(1), "repair the button that deletes a row", false, &mut notes);
             let idea = "The cleanest approach: stop the event in `row.js` before the link sees it.";
             let parts: Vec<Part<'_>> = super::super::statements::parts(idea).collect();
-            dialogue.add_decisions(place(2), &parts, false, &mut notes);
+            dialogue.add_decisions(place(2), &parts, (false, false), &mut notes);
             dialogue.read_person(place(3), "yes", false, &mut notes);
             dialogue.read_person(place(5), message, false, &mut notes);
             assert_eq!(notes.has(NoteKind::Decision, |note| note.text == idea), is_kept, "{message}");
@@ -773,7 +846,7 @@ mod tests {
         let decisions = |text: &str, is_final: bool| {
             let (dialogue, mut notes) = (Dialogue::default(), NoteList::default());
             let parts: Vec<Part<'_>> = super::super::statements::parts(text).collect();
-            dialogue.add_decisions(SourcePosition { position: 1, entry: None }, &parts, is_final, &mut notes);
+            dialogue.add_decisions(SourcePosition { position: 1, entry: None }, &parts, (is_final, false), &mut notes);
             let made = notes.finish().into_iter().filter(|note| note.kind == NoteKind::Decision);
             made.map(|note| note.text).collect::<Vec<_>>()
         };

@@ -3,7 +3,7 @@
 use super::answers::begins_work;
 use super::choices::{stems, takes_option};
 use super::closed_requests::{PERSISTING, subjects};
-use super::constraints::{FORBIDDING, LASTING, clauses, gives_task, is_constraint};
+use super::constraints::{FORBIDDING, LASTING, clauses, forbids, gives_task, is_constraint};
 use super::names::ending;
 use super::notes::LATER;
 use super::problems::reported;
@@ -248,19 +248,65 @@ impl<'a> Lifting<'a> {
             || pairs.len() >= FEWEST_PAIRS && pairs.len() * 4 >= own.len()
     }
 
+    /// The same for an order to remove something that has a name in capitals: `remove the old CSS`.
+    pub(super) fn ordering(sentence: &'a str) -> Option<Self> {
+        let label = sentence.split_once(": ").filter(|(label, _)| label.split_whitespace().count() <= LABEL_WORDS);
+        let own = label.map_or(sentence, |(_, own)| own.trim_start());
+        let is_short = utf16_len(own) <= LONGEST_LIFTING && !own.ends_with(['?', '\u{ff1f}']);
+        let is_order = is_short && (REMOVING.begins(own) || has_piece(own, REMOVING.pieces)) && !forbids(own);
+        let stems: Vec<String> = capitals(own).filter(|_| is_order).map(str::to_owned).collect();
+        (!stems.is_empty()).then(|| Self { sentence: own, names: Vec::new(), stems })
+    }
+
+    /// Whether it orders what a rule forbids to touch.
+    pub(super) fn orders(&self, rule: &str) -> bool {
+        forbids(rule) && capitals(rule).any(|name| self.stems.iter().any(|own| own == name))
+    }
+
     /// A rule with this sentence after it.
     pub(super) fn beside(&self, rule: &str) -> String {
-        format!("{rule}{LATER}{}\")", clip(&one_line(self.sentence), LONGEST_LATER))
+        beside(rule, self.sentence)
     }
+}
+
+/// A rule with what the person said about it later.
+pub(super) fn beside(rule: &str, later: &str) -> String {
+    format!("{rule}{LATER}{}\")", clip(&one_line(later), LONGEST_LATER))
+}
+
+/// First words of an order to remove something.
+static REMOVING: WordList = word_list!("rejections: removing");
+
+/// The words in capitals of a text.
+fn capitals(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|one: char| !one.is_alphanumeric());
+    words.filter(|word| word.len() > 1 && word.chars().all(char::is_uppercase))
+}
+
+/// Words of orders that begin a part of the work with a name or number of its own.
+static MISSIONS: WordList = word_list!("rules: missions");
+/// Phrases with which a rule says that it applies for the time being.
+static FOR_NOW: WordList = word_list!("rules: for now");
+/// Beginnings of rules that say what alone may change.
+static LIMITS: WordList = word_list!("rules: limits");
+/// Bytes at the beginning of an order in which it names its part of the work.
+const NAMED_FIRST: usize = 600;
+
+/// Whether an order begins a part of the work with a name or number of its own: `Phase 2: …`.
+pub(crate) fn begins_mission(order: &str) -> bool {
+    MISSIONS.is_said(&order[..order.floor_char_boundary(NAMED_FIRST)])
+}
+
+/// Whether a rule applies only to the part of the work for which it was given: it says so, or it says what alone may
+/// change.
+pub(crate) fn is_of_mission(rule: &str) -> bool {
+    FOR_NOW.is_said(rule) || LIMITS.begins(rule) || has_piece(rule, LIMITS.pieces)
 }
 
 /// What a demand names, each once: the stems of its long words, names in capitals, and pairs of characters of scripts
 /// without spaces.
 fn named(text: &str) -> Vec<String> {
-    let is_letter = |one: char| one.is_alphanumeric();
-    let capitals =
-        text.split(|one| !is_letter(one)).filter(|word| word.len() > 1 && word.chars().all(char::is_uppercase));
-    let mut all: Vec<String> = capitals.map(str::to_owned).collect();
+    let mut all: Vec<String> = capitals(text).map(str::to_owned).collect();
     all.extend(subjects(text).into_iter().filter(|subject| is_pair(subject)));
     all.extend(shared_stems(text).into_iter().filter(|stem| !stem.contains(is_unspaced)));
     all.sort_unstable();

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::constraints::lasts;
 use super::results::ShownResult;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
@@ -251,7 +252,7 @@ impl Ledger {
                 name => {
                     let kind = named(NoteKind::ALL, name);
                     let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
-                    let order = order(&notes, |note| note.is_minor || note.is_withdrawn);
+                    let order = order(&notes, |note| note.is_minor || note.is_withdrawn || ends_with_task(note));
                     (Box::new(move |index| note(notes[index])), order)
                 }
             };
@@ -333,10 +334,15 @@ fn preferred_requests(count: usize) -> Vec<usize> {
     order
 }
 
+/// Whether a note is a demand that does not say that it applies beyond its request.
+fn ends_with_task(note: &Note) -> bool {
+    note.kind == NoteKind::Constraint && !lasts(&note.text)
+}
+
 /// The newest first, with minor items after the others.
 fn order<T>(items: &[T], is_minor: impl Fn(&T) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|index| (is_minor(&items[*index]), Reverse(*index)));
+    order.sort_by_cached_key(|index| (is_minor(&items[*index]), Reverse(*index)));
     order
 }
 

@@ -85,6 +85,19 @@ impl Withdrawal {
     }
 }
 
+impl Withdrawal {
+    /// Whether it only takes a name out of a longer sentence, whose other wishes still hold.
+    pub(crate) fn narrows(&self, sentence: &str) -> bool {
+        let is_long = || sentence.split_whitespace().nth(LONG_WORDS).is_some();
+        let bars = || !self.is_partial && self.acts.iter().any(|act| act.bars(sentence));
+        let ends = || order(sentence).is_some_and(|earlier| self.acts.iter().any(|act| act.ends(&earlier, sentence)));
+        is_long() && bars() && !ends()
+    }
+}
+
+/// Number of words from which a sentence that is ended by a name may want more than that.
+const LONG_WORDS: usize = 12;
+
 /// What a person wants in a decision or demand: their own words in an answer, and what they agreed to.
 fn wanted(sentence: &str) -> Option<&str> {
     match answered_with(sentence) {

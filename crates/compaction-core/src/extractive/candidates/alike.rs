@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use crate::ledger::constraints::begins_with_use;
 use crate::ledger::notes::{AGREED, REFUSED, answered_with, key};
 use crate::ledger::selection::{Terms, terms};
 use crate::ledger::{Note, NoteKind};
@@ -74,6 +75,41 @@ pub(super) fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
     };
     let is_same = |note: &&&Note| !seen.insert(subject(note)) || !note.text.starts_with(OF_PERSON) && is_reworded(note);
     newest_first.iter().filter(is_same).map(|note| std::ptr::from_ref(*note)).collect()
+}
+
+/// Of demands to use the same thing, if there are [`MANY_USES`] of them or more: the others, and the longest one.
+pub(super) fn same_uses(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
+    let mut groups: Vec<(String, Vec<&Note>)> = Vec::new();
+    let demands = notes.iter().filter(|note| note.kind == NoteKind::Constraint && !note.is_withdrawn);
+    for note in demands.filter(|note| begins_with_use(&note.text)) {
+        let Some(object) = used(&note.text) else { continue };
+        let is_same = |known: &String| known.starts_with(&object) || object.starts_with(known.as_str());
+        match groups.iter_mut().find(|(known, _)| is_same(known)) {
+            Some((_, group)) => group.push(note),
+            None => groups.push((object, vec![note])),
+        }
+    }
+    let is_many = |group: &&(String, Vec<&Note>)| group.1.iter().map(|note| note.times).sum::<u64>() >= MANY_USES;
+    let (mut others, mut longest) = (HashSet::new(), HashSet::new());
+    for (_, group) in groups.iter().filter(is_many) {
+        let told = group.iter().copied().max_by_key(|note| (note.text.len(), note.position)).map(std::ptr::from_ref);
+        longest.extend(told);
+        others.extend(group.iter().map(|note| std::ptr::from_ref(*note)).filter(|note| Some(*note) != told));
+    }
+    (others, longest)
+}
+
+/// Times from which the same wish is told once.
+const MANY_USES: u64 = 3;
+/// Fewest letters of what is used.
+const SHORTEST_USED: usize = 8;
+
+/// The letters of the two words behind the first one.
+fn used(demand: &str) -> Option<String> {
+    let words = demand.split_whitespace().skip(1).take(2);
+    let letters: String =
+        words.flat_map(str::chars).filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    (letters.chars().count() >= SHORTEST_USED).then_some(letters)
 }
 
 /// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::alike::{OF_PERSON, repeated, same_decisions};
+use super::alike::{OF_PERSON, repeated, same_decisions, same_uses};
 use super::done::is_answered_item;
 use super::newest_answer::is_question;
 use super::{Builder, OVERTAKEN_BY};
@@ -14,10 +14,10 @@ use crate::ledger::choices::{is_process, stems};
 use crate::ledger::constraints::{begins_with_use, forbids, gives_task, is_bound, lasts, names_it, says_how_long};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
-    CHOSE, DECIDED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN,
-    answered_with, key,
+    CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK,
+    WITHDRAWN, answered_with, key,
 };
-use crate::ledger::rules::{holds_from_now_on, listed_rules, only_goes_ahead};
+use crate::ledger::rules::{begins_mission, holds_from_now_on, is_of_mission, listed_rules, only_goes_ahead};
 use crate::ledger::stated::is_provisional;
 use crate::ledger::steps::{addresses, is_of_person};
 use crate::ledger::text::{first_words, one_line};
@@ -47,8 +47,11 @@ const ASKED_BYTES: usize = 600;
 impl<'a> Builder<'a> {
     /// The notes, each in the section of its kind.
     pub(super) fn notes(&mut self) {
-        let (repeated, stressed) = repeated(&self.ledger.notes);
+        let (mut repeated, mut stressed) = repeated(&self.ledger.notes);
         let same = same_decisions(&self.ledger.notes);
+        let (same_uses, longest) = same_uses(&self.ledger.notes);
+        repeated.retain(|note| !longest.contains(note));
+        stressed.extend(longest);
         let question = self.waiting_question();
         let is_proposing = self.is_proposing();
         let answered_from = self.answered_from();
@@ -81,6 +84,10 @@ impl<'a> Builder<'a> {
                 NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
                 // It belonged to a conversation that the person ended.
                 NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
+                // It was for a part of the work after which another one began.
+                NoteKind::Constraint if self.is_of_ended_mission(note) => continue,
+                // A longer demand wants the same thing, among others.
+                NoteKind::Constraint if same_uses.contains(&std::ptr::from_ref(note)) => continue,
                 // It limited a request that is closed.
                 NoteKind::Constraint if is_bound(&note.text) && self.requests_since(note) > 0 => continue,
                 // It described how to do a task that is closed.
@@ -131,6 +138,8 @@ impl<'a> Builder<'a> {
                 {
                     Rank::Least
                 }
+                // The Goal has it.
+                _ if note.kind == NoteKind::Constraint && self.is_of_latest(note) && !lasts(&note.text) => Rank::Low,
                 _ if note.kind == NoteKind::Decision && tells_process(note) => Rank::Low,
                 _ if told.get(&std::ptr::from_ref(note)).is_some_and(|place| *place >= DECISIONS_FIRST) => Rank::Low,
                 _ if note.kind == NoteKind::Decision && self.is_of_ended(note.position) => Rank::Low,
@@ -178,6 +187,7 @@ impl<'a> Builder<'a> {
                 && !self.is_decision_undone(note)
                 && !self.is_process_over(note)
                 && !self.is_choice_over(note)
+                && !self.is_refusal_over(note)
                 && !self.is_provisional_over(note)
                 && !answered_with(&note.text).is_some_and(|(words, question)| only_goes_ahead(words, question))
                 && !self.is_told_by_goal(note)
@@ -228,6 +238,12 @@ impl<'a> Builder<'a> {
         let chosen = |one: &&Note| one.text.starts_with(CHOSE) && !one.is_withdrawn;
         let newest = || self.with_turn.notes_of(NoteKind::Decision).filter(chosen).map(|one| one.position).max();
         note.text.starts_with(CHOSE) && newest().is_some_and(|newest| newest > note.position)
+    }
+
+    /// Whether a person refused a call that was made, or refused again, in the turn that follows.
+    fn is_refusal_over(&self, note: &Note) -> bool {
+        let is_same = |one: &Note| one.text == note.text;
+        note.text.starts_with(DECLINED) && !self.with_turn.notes_of(NoteKind::Decision).any(is_same)
     }
 
     /// Whether the model chose something for a time, and the person asked for what the choice speaks of later, for which
@@ -303,6 +319,24 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         later + self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count()
+    }
+
+    /// Whether a demand is a part of the latest request, which the Goal tells.
+    fn is_of_latest(&self, demand: &Note) -> bool {
+        self.turn_request.is_none() && self.latest().is_some_and(|latest| latest.position == demand.position)
+    }
+
+    /// Whether a demand was for one part of the work, and the person began another part later.
+    fn is_of_ended_mission(&self, demand: &Note) -> bool {
+        if !is_of_mission(&demand.text) {
+            return false;
+        }
+        let begins = |request: &Request| begins_mission(&request.text) && has_steps(&request.text);
+        let own = self.with_turn.requests.iter().rev().find(|request| request.position <= demand.position);
+        // A request that is no longer stored is not known.
+        let is_own = own.is_none_or(|own| own.position != demand.position || begins_mission(&own.text));
+        let mut later = self.with_turn.requests.iter().rev().take_while(|request| request.position > demand.position);
+        is_own && later.any(begins)
     }
 
     /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does

@@ -169,7 +169,10 @@ fn the_words_of_a_refusal_are_the_persons() {
     let all = [&refused[..], &later].concat();
     assert_eq!(blocked(&all), "");
     let text = text_of(&history(&prepared(&all)));
-    assert!(text.contains("User: ここでは制限しないでください。") && !text.contains("failed"), "{text}");
+    assert!(
+        text.contains("`change of src/chat.ts` and said: ここでは制限しないでください。") && !text.contains("failed"),
+        "{text}"
+    );
 }
 
 #[test]

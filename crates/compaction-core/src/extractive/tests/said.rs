@@ -205,7 +205,7 @@ fn an_outcome_is_about_its_request_and_no_question() {
 }
 
 #[test]
-fn a_prohibition_of_a_name_ends_the_decision_for_it() {
+fn a_prohibition_of_a_name_is_told_beside_the_decision_for_it() {
     let ask = "The page reads the folder that you choose. Shall I add a hint beside the button for ORDERS_DIR?";
     let wish = "no, i want it to read the ORDERS_DIR/new folder on its own like I said";
     let work = |id: &str| [runs(id, "npm run build"), returns(id, "ok", false), says("It is built now.", "stop")];
@@ -218,7 +218,8 @@ fn a_prohibition_of_a_name_ends_the_decision_for_it() {
     messages.extend(work("2"));
     messages.push(user("Go on with the footer of the page"));
     let decisions = section(&messages, Section::Decisions);
-    assert!(!decisions.iter().any(|one| one.contains(wish)), "{decisions:?}");
+    let is_told = |one: &String| one.contains(wish) && one.contains("(later: \"list the orders from data/new");
+    assert!(decisions.iter().any(is_told), "{decisions:?}");
 }
 
 #[test]
@@ -230,4 +231,45 @@ fn a_decision_is_cut_where_a_clause_ends() {
         "**We keep the table**: readers of `Store.open(path, \"orders, all\")` wait\u{2026}"
     );
     assert_eq!(crate::ledger::text::clip_clauses("no mark stands in these words", 12), "no mark\u{2026}");
+}
+
+#[test]
+fn a_refused_call_is_told_until_it_is_made() {
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to \
+                   proceed, the user said:\nwhat do the tests say?";
+    let mut messages = vec![
+        user("Mend the export of the orders and send it"),
+        runs("1", "git push"),
+        returns("1", refusal, true),
+        runs("2", "cargo test"),
+        returns("2", "ok", false),
+        says("All tests pass.", "stop"),
+        user("Then look at the footer of the page"),
+    ];
+    let is_told = |messages: &[Arc<Message>]| {
+        let decisions = section(messages, Section::Decisions);
+        decisions.iter().any(|one| one.contains("The user refused `git push` and said: what do the tests say?"))
+    };
+    assert!(is_told(&messages));
+    messages.extend([
+        runs("3", "git push -u origin main"),
+        returns("3", "To server.example:shop\n   1a2b3c4..5d6e7f8  main -> main", false),
+        says("The export is pushed.", "stop"),
+        user("Now look at the header of the page"),
+    ]);
+    assert!(!is_told(&messages));
+}
+
+#[test]
+fn a_limit_of_one_part_of_the_work_ends_with_the_next_part() {
+    let first = "Phase 1: the texts of the shop\n1. Write the title\n2. Write the menu\n\nRules:\n- Only change the texts \
+                 of the page.\n- Never touch the payment.";
+    let second = "Phase 2: the looks of the shop\n1. Make the title blue\n2. Make the menu wide";
+    let told = |next: &str| {
+        let messages = [user(first), says("The texts are written.", "stop"), user(next), runs("1", "ls")];
+        section(&messages, Section::Constraints).join("\n")
+    };
+    let (same, other) = (told("Write the footer, too, please"), told(second));
+    assert!(same.contains("Only change the texts") && same.contains("Never touch the payment"), "{same}");
+    assert!(!other.contains("Only change the texts") && other.contains("Never touch the payment"), "{other}");
 }

@@ -245,7 +245,9 @@ impl Script {
     pub(super) fn asks(&self, sentence: &str) -> bool {
         let has = |pieces: &[&str]| pieces.iter().any(|piece| sentence.contains(piece));
         let text = sentence.trim_end_matches(|character: char| !character.is_alphanumeric());
-        let ends = self.ends.iter().any(|end| text.ends_with(end));
+        // A name in other letters may follow the full stop.
+        let first = text.split_once(". ").map_or(text, |(first, _)| first);
+        let ends = self.ends.iter().any(|end| text.ends_with(end) || first.ends_with(end));
         (has(&self.cues) || ends || self.stresses_a_request(sentence)) && !has(&self.reports)
     }
 
