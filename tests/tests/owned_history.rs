@@ -1,4 +1,4 @@
-//! Hosts that own their history, in every shape: up to 200 turns through `compactMessages` alone. No request
+//! Hosts that own their history, in every shape: up to 150 turns through `compactMessages` alone. No request
 //! exceeds the window, what stays stays as it was, and what was said first is still known at the end.
 
 use compactd_tests::agent::Sidecar;
@@ -9,7 +9,7 @@ const WINDOW: u64 = 24_000;
 const RESERVE: u64 = 4_000;
 /// Shapes, and turns that hosts work in them.
 const FORMATS: [(&str, usize); 6] =
-    [("pi", 60), ("openai", 60), ("openai-responses", 60), ("anthropic", 200), ("gemini", 60), ("ai-sdk", 60)];
+    [("pi", 40), ("openai", 40), ("openai-responses", 40), ("anthropic", 150), ("gemini", 40), ("ai-sdk", 40)];
 const RULE: &str = "Never edit files below vendor/, and always keep the port 7443.";
 
 struct Call {

@@ -275,7 +275,7 @@ impl Game {
 
 #[test]
 fn every_interleaving_ends_once_and_leaves_a_whole_file() -> anyhow::Result<()> {
-    let games: u64 = std::env::var("RACES").ok().and_then(|games| games.parse().ok()).unwrap_or(150);
+    let games: u64 = std::env::var("RACES").ok().and_then(|games| games.parse().ok()).unwrap_or(100);
     // Games wait more than they compute.
     const AT_ONCE: u64 = 4;
     std::thread::scope(|scope| {

@@ -906,28 +906,27 @@ fn a_command_is_the_same_deed_in_the_next_summary() {
 proptest! {
     #[test]
     fn stays_in_the_budget_with_all_headings_and_the_same_again(
+        kind in prop::sample::select(vec![SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix]),
         messages in prop::collection::vec(any_message(), 0..24),
         previous in prop::option::of("(## Goal\n|### Done\n|- [a-z`]{0,9}\n|```\n|\\PC{0,9}){0,12}"),
         focus in prop::option::of("\\PC{0,20}"),
         max_tokens in 0u64..600,
     ) {
-        for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
-            let prepared = prepared(&messages);
-            let input = ExtractiveInput {
-                kind,
-                messages: &prepared,
-                previous_ledger: None,
-                previous_summary: previous.as_deref(),
-                tools: tools(),
-                style: Style { custom_instructions: focus.as_deref(), ..style(max_tokens) },
-            };
-            let text = text_of(&input);
-            prop_assert_eq!(&text_of(&input), &text);
-            let document = SummaryDocument::parse(&text);
-            prop_assert!(document.body.other.is_empty() && document.turn_contexts.is_empty(), "{}", text);
-            let headings = text.lines().filter(|line| line.starts_with('#'));
-            prop_assert_eq!(headings.collect::<Vec<_>>(), kind.headings().collect::<Vec<_>>(), "{}", text);
-        }
+        let prepared = prepared(&messages);
+        let input = ExtractiveInput {
+            kind,
+            messages: &prepared,
+            previous_ledger: None,
+            previous_summary: previous.as_deref(),
+            tools: tools(),
+            style: Style { custom_instructions: focus.as_deref(), ..style(max_tokens) },
+        };
+        let text = text_of(&input);
+        prop_assert_eq!(&text_of(&input), &text);
+        let document = SummaryDocument::parse(&text);
+        prop_assert!(document.body.other.is_empty() && document.turn_contexts.is_empty(), "{}", text);
+        let headings = text.lines().filter(|line| line.starts_with('#'));
+        prop_assert_eq!(headings.collect::<Vec<_>>(), kind.headings().collect::<Vec<_>>(), "{}", text);
     }
 
     #[test]

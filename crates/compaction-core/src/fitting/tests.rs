@@ -325,7 +325,7 @@ fn check_nothing_is_lost(plan: &RequestPlan, messages: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn every_request_fits_and_no_message_is_lost(
