@@ -697,7 +697,7 @@ impl<'a> Actions<'a> {
 
     /// Records that a file or a directory was deleted.
     fn delete(&mut self, path: &str, position: u64) {
-        let path = path.trim_end_matches('/').trim_start_matches("./");
+        let path = path.trim_end_matches('/').trim_start_matches("./").trim_start_matches("~/");
         // Each deletion searches the files, so a very long list is not searched.
         let all = if self.files.len() <= MOST_FILES { MOST_FILES } else { 0 };
         let is_in_it = |file: &str| {

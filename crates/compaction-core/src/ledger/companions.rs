@@ -42,6 +42,12 @@ pub(super) fn companions(statements: &[Statement], left_out: &[bool]) -> Vec<Opt
             at
         };
         let end = end_of(start, &|other| other.position == one.position);
+        // The words before a pasted text point at it.
+        let is_pasted = |at: usize| at < end && statements[at].voice == Voice::Quote && !is_out(at);
+        for at in (start..end).filter(|at| statements[*at].voice == Voice::Person && introduces(&statements[*at].text))
+        {
+            companions[at] = Some(at + 1).filter(|next| is_pasted(*next));
+        }
         let asked = (start..end).rev().find(|at| statements[*at].voice == Voice::Person && asks(&statements[*at].text));
         if let Some(asked) = asked {
             let next = end_of(end, &|other| other.voice != Voice::Person);

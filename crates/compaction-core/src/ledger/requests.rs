@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use super::answers::{agrees, agrees_first, answered, answers_points, begins_work, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{
-    advised, chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole,
+    advised, chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, stems, taken, whole,
 };
 use super::closed_requests::{accepts, leads};
 use super::constraints::{
@@ -428,7 +428,7 @@ impl<'a> Dialogue<'a> {
             return;
         }
         if let Some((asked, questions)) = self.left.take()
-            && let Some(chosen) = choice_in(text)
+            && let Some(chosen) = choice_in(text).filter(|chosen| shares_word(chosen, &questions))
         {
             let item = format!("{LEFT_TO}{questions}");
             notes.take(NoteKind::Decision, |note| note.position == asked.position && note.text == item);
@@ -688,6 +688,20 @@ const LABEL_WORDS: usize = 3;
 fn is_bare_label(item: &str) -> bool {
     leads(item.trim_end_matches('*')) && item.split_whitespace().count() <= LABEL_WORDS
 }
+
+/// Whether two texts share a word, or a part of one in a language without spaces between words.
+fn shares_word(one: &str, other: &str) -> bool {
+    let (own, others) = (stems(one), stems(other));
+    let is_latin = |word: &&str| word.len() >= SHORTEST_NAME && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let latin = |text: &'_ str| -> HashSet<String> {
+        let words = text.split(|one: char| !one.is_ascii_alphanumeric()).filter(is_latin);
+        words.map(str::to_lowercase).collect()
+    };
+    own.iter().any(|stem| others.contains(stem)) || !latin(one).is_disjoint(&latin(other))
+}
+
+/// Shortest name in Latin letters that two texts share, in bytes.
+const SHORTEST_NAME: usize = 3;
 
 #[cfg(test)]
 mod tests {

@@ -240,7 +240,8 @@ impl<'a> Builder<'a> {
     /// Whether the last words of the model for a request say that a part of it is left.
     fn leaves_work(&self, request: &Request) -> bool {
         let is_left = |one: &&Statement| is_waiting(&one.text) || PARTS_LEFT.is_said(&one.text);
-        self.last_answer(request).iter().any(|one| is_left(one) && !is_conditional(&one.text))
+        self.has_untouched_parts(request)
+            || self.last_answer(request).iter().any(|one| is_left(one) && !is_conditional(&one.text))
     }
 
     /// Whether the last words of the model for a request say that it failed, or the person reports the same again.

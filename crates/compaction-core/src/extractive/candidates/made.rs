@@ -126,7 +126,7 @@ fn has_gone_on(ledger: &Ledger, end: u64, is_committed: bool) -> bool {
     let mut later = ledger.commands.iter().rev().take_while(|one| one.position > end);
     let is_work = |one: &CommandRecord| {
         let of_git = || purposes(&one.command).iter().all(|purpose| purpose.starts_with("git "));
-        !of_git() && !is_check(&one.command) && !(is_committed && only_looks(&one.command))
+        !(of_git() || is_check(&one.command) || is_committed && only_looks(&one.command))
     };
     let mut words = ledger.statements.iter().rev().take_while(|one| one.position > end);
     let has_read = ledger.files.iter().any(|file| file.position > end);

@@ -46,6 +46,8 @@ const SHORTEST_ORDER: usize = 100;
 const LONGEST_ORDER: usize = 240;
 /// Most tasks in progress that are listed as the next step.
 const MOST_TASKS: usize = 3;
+/// Stands before a question that the model has begun to answer.
+const THE_ANSWER_TO: &str = "the answer to: ";
 /// Starts what the model announced last.
 const ANNOUNCED_LAST: &str = "announced last: ";
 /// Most UTF-16 units of the cause that the model found, and of what it announced.
@@ -91,7 +93,9 @@ impl<'a> Builder<'a> {
             }
             (None, Some(open)) => self.add_step(&format!("{OPEN_PARTS}{open}{announced}")),
             (None, None) => {
-                self.add_step(&format!("{GO_ON}{}{announced}", self.in_short(request)));
+                let is_answered = self.is_being_answered(request, position);
+                let start = if is_answered { THE_ANSWER_TO } else { "" };
+                self.add_step(&format!("{GO_ON}{start}{}{announced}", self.in_short(request)));
                 self.wishes_left(request, position);
             }
         }

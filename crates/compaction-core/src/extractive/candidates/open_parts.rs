@@ -20,7 +20,7 @@ use crate::ledger::notes::COMMITTED;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::{clip, one_line};
-use crate::ledger::{LatestPlan, Ledger, Statement, Voice};
+use crate::ledger::{LatestPlan, Ledger, Request, Statement, Voice};
 use crate::phrases::{EVERY, listed};
 use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
@@ -84,6 +84,17 @@ impl Builder<'_> {
         for wish in wishes.into_iter().filter(|wish| !done.touches(wish)) {
             self.pool.add(Section::NextSteps, &clip(wish, LONGEST_REPEAT), Origin::at(u64::MAX), Rank::Normal);
         }
+    }
+
+    /// Whether a request lists wishes of which at least one was never touched, and one was.
+    pub(super) fn has_untouched_parts(&self, request: &Request) -> bool {
+        let parts = wishes(&request.text);
+        if parts.len() < 2 || utf16_len(&request.text) > LONGEST_REQUEST {
+            return false;
+        }
+        let done = Done::since(self.ledger, request.position, request.position);
+        let touched = parts.iter().filter(|part| done.touches(part)).count();
+        (1..parts.len()).contains(&touched)
     }
 
     /// What was done for the request at `position`.

@@ -130,10 +130,11 @@ impl Builder<'_> {
                 }
             }
         }
+        // Not all commands of earlier compactions are known, so their number is not told.
         let often = used.iter().filter(|(_, times)| *times >= OFTEN).take(MOST_IN_USE);
-        let often: Vec<String> = often.map(|(setting, times)| format!("{}, {times} times", quote(setting))).collect();
+        let often: Vec<String> = often.map(|(setting, _)| quote(setting)).collect();
         if self.tells_state && !often.is_empty() {
-            let item = format!("{RAN_WITH}{}", often.join("; "));
+            let item = format!("{RAN_WITH}{}", often.join(", "));
             self.pool.add(Section::CriticalContext, &item, Origin::at(self.ledger.messages), Rank::Normal);
         }
     }

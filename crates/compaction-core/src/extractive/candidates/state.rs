@@ -181,6 +181,20 @@ impl<'a> Builder<'a> {
         (!is_refuted).then(|| format!("{SAID_BEFORE}{said}"))
     }
 
+    /// Whether the model has begun to answer the question at `position` in words, and has called nothing for it.
+    pub(super) fn is_being_answered(&self, request: &str, position: u64) -> bool {
+        let all = self.ledger.statements.as_slice();
+        let since = &all[all.partition_point(|one| one.position <= position)..];
+        let (since, ledger) = self
+            .turn
+            .filter(|_| since.is_empty())
+            .map_or((since, self.ledger), |turn| (turn.statements.as_slice(), turn));
+        let asked_at = if std::ptr::eq(ledger, self.ledger) { position } else { 0 };
+        has_question(request)
+            && ledger.last_step.position <= asked_at
+            && answer_to_question(since, LONGEST_CONCLUDED).is_some()
+    }
+
     /// The item of the request at `position`, which is worked on, if anything is known of its state. Goal has its words.
     pub(super) fn working_on(&self, position: u64) -> Option<String> {
         // Goal has only a part of a long request of a turn, and the others stand far below.
