@@ -695,18 +695,28 @@ impl<'a> Actions<'a> {
         self.changed_at
     }
 
-    /// Records that a file or a directory was deleted.
+    /// Records that a file or a directory was deleted. A relative path may be meant from any directory, so it counts only if
+    /// it fits in one place.
     fn delete(&mut self, path: &str, position: u64) {
+        let is_whole = path.starts_with('/');
         let path = path.trim_end_matches('/').trim_start_matches("./").trim_start_matches("~/");
         // Each deletion searches the files, so a very long list is not searched.
-        let all = if self.files.len() <= MOST_FILES { MOST_FILES } else { 0 };
-        let is_in_it = |file: &str| {
-            file.match_indices(path).any(|(at, _)| {
-                let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
-                (at == 0 || file[..at].ends_with('/')) && ends(&file[at + path.len()..])
-            })
+        if path.is_empty() || self.files.len() > MOST_FILES {
+            return;
+        }
+        let place_in = |file: &str| {
+            let is_in_it = |at: &usize| {
+                let rest = &file[at + path.len()..];
+                (*at == 0 || !is_whole && file[..*at].ends_with('/')) && (rest.is_empty() || rest.starts_with('/'))
+            };
+            file.match_indices(path).map(|(at, _)| at).find(is_in_it)
         };
-        for file in self.files.values_mut().take(all).filter(|file| !path.is_empty() && is_in_it(&file.path)) {
+        let mut places = self.files.keys().filter_map(|file| Some(&file[..place_in(file)?]));
+        let Some(first) = places.next() else { return };
+        if places.any(|other| other != first) {
+            return;
+        }
+        for file in self.files.values_mut().filter(|file| place_in(&file.path).is_some()) {
             file.deleted_at = position;
         }
     }

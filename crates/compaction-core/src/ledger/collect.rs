@@ -21,7 +21,7 @@ use super::names::{NameKind, Names};
 use super::noise::praises_first;
 use super::notes::{
     ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, FINISHED, Note, NoteKind, NoteList, ORDERED, PUSHED, SourcePosition,
-    TOOK_BACK, UNDID, UNDID_WORK, undone,
+    TOOK_BACK, UNDID, UNDID_WORK, WORKED_ON, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
@@ -422,7 +422,8 @@ impl<'a> Collector<'a> {
         if reports(words) {
             let since = self.dialogue.requests.iter().rev().nth(COMING_BACK).map_or(0, |one| one.position);
             let is_refuted = |note: &Note| note.position > since && is_about(words, &note.text);
-            self.notes.take(NoteKind::Done, |note| note.text.starts_with(FINISHED) && is_refuted(note));
+            let is_work = |note: &Note| [FINISHED, WORKED_ON].iter().any(|start| note.text.starts_with(start));
+            self.notes.take(NoteKind::Done, |note| is_work(note) && is_refuted(note));
         }
         self.read_order_to_undo(place, words);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
@@ -563,6 +564,8 @@ impl<'a> Collector<'a> {
             for has_changed in [true, false] {
                 self.notes.remove(NoteKind::Done, &answered_start(&request.text, has_changed));
             }
+            let worked_on = answered_start(&request.text, true).replacen(FINISHED, WORKED_ON, 1);
+            self.notes.remove(NoteKind::Done, &worked_on);
         }
     }
 

@@ -47,15 +47,21 @@ pub(crate) fn only_looks(command: &str) -> bool {
     steps.peek().is_some() && steps.all(looks)
 }
 
+/// Most files of one command that are looked for.
+const MOST_REMOVED: usize = 64;
+
 /// The files that a command removes.
 pub(crate) fn removed_files(command: &str) -> Vec<&str> {
     let removes = |step: &&str| {
         let mut words = step.split_whitespace();
         matches!(words.next(), Some("rm" | "del" | "Remove-Item")) || step.starts_with("git rm ")
     };
+    // `git rm --cached` leaves the file where it is.
     let steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(removes);
-    let words = steps.flat_map(|step| step.split_whitespace().skip(1)).filter(|word| !word.starts_with('-'));
-    words.map(|word| word.trim_matches(['"', '\''])).collect()
+    let steps = steps.filter(|step| !step.contains(" --cached"));
+    let words = steps.flat_map(|step| step.split_whitespace().skip(1));
+    let is_path = |word: &&str| !word.starts_with('-') && !word.contains(['<', '>']) && *word != "rm";
+    words.filter(is_path).take(MOST_REMOVED).map(|word| word.trim_matches(['"', '\''])).collect()
 }
 
 /// `command` without pipes into filters and redirections at its end. Commands that differ only in these
@@ -135,13 +141,35 @@ const LEFT_OUT: &str = " \u{2026}";
 /// Longest option that is left out at the end of a command, in bytes.
 const LONGEST_OPTION: usize = 24;
 
-/// A command without the options at its end, which say how it reports. What it is about comes before them. `None` if it has
+/// Options that only say how a command reports.
+const REPORTING: [&str; 18] = [
+    "-v",
+    "-vv",
+    "-vvv",
+    "-q",
+    "-qq",
+    "--verbose",
+    "--quiet",
+    "--silent",
+    "--tb",
+    "--color",
+    "--colour",
+    "--no-color",
+    "--nocapture",
+    "--no-header",
+    "--reporter",
+    "--progress",
+    "--no-progress",
+    "--loglevel",
+];
+
+/// A command without the options at its end that only say how it reports. What it is about comes before them. `None` if it has
 /// none.
 fn without_last_options(command: &str) -> Option<&str> {
     let mut rest = command.trim_end();
     while let Some((before, last)) = rest.rsplit_once(' ') {
-        let is_option =
-            last.starts_with('-') && last.len() > 1 && last.len() <= LONGEST_OPTION && !last.contains(['"', '\'']);
+        let name = last.split('=').next().unwrap_or(last);
+        let is_option = REPORTING.contains(&name) && last.len() <= LONGEST_OPTION && !last.contains(['"', '\'']);
         // The name of a program, or of what it does, stays.
         if !is_option || !before.trim().contains(' ') {
             break;
@@ -527,7 +555,8 @@ mod tests {
         assert_eq!(clip_command(&format!("{run} -v"), 200), format!("{run} -v"));
         assert!(clip_command(&format!("{run} -v --tb=short"), 60).ends_with("burns_at_night"));
         assert_eq!(without_last_options("make -j"), None);
-        assert_eq!(without_last_options("git push --force"), Some("git push"));
+        assert_eq!(without_last_options("git push --force"), None, "it does something else");
+        assert_eq!(without_last_options("cargo test --quiet"), Some("cargo test"));
     }
 
     #[test]

@@ -68,6 +68,13 @@ pub(crate) fn begins_with_done(sentence: &str) -> bool {
     DONE.begins(sentence) && !AMBIGUOUS.begins(sentence) && !is_qualified(sentence)
 }
 
+/// Whether the `more` words behind a task in a sentence, or a mark at its end, say that it is done.
+pub(super) fn says_done_of_task(more: &str, sentence: &str) -> bool {
+    ends_with_tick(sentence)
+        || DONE.is_in(more) && !NOT_YET.is_in(more)
+        || DONE.pieces.iter().any(|piece| more.contains(piece))
+}
+
 /// Whether a sentence says that all of the work is done, and nothing else.
 pub(crate) fn says_all_done(sentence: &str) -> bool {
     let [done, all] = &ENGLISH;

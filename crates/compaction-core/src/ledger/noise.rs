@@ -41,7 +41,9 @@ const ECHO_PERCENT: usize = 80;
 /// Most sentences of an answer that are compared with the message after it.
 const MOST_ECHOED: usize = 32;
 /// Longest remark during the work that says nothing, in words, or in characters of a language without spaces.
-const SHORTEST_REMARK: (usize, usize) = (2, 8);
+const LONGEST_REMARK: (usize, usize) = (2, 6);
+/// Longest sentence with one thought, in the same units.
+const LONGEST_BRIEF: (usize, usize) = (8, 16);
 /// Beginnings of blocks with what an edit replaces and with what. The edit was made or refused.
 const EDIT_MARKS: [&str; 2] = ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
 /// Longest mark for a picture, in bytes.
@@ -135,17 +137,27 @@ fn praises_question(text: &str) -> bool {
 
 /// Whether a sentence only wishes the person well.
 fn wishes(text: &str) -> bool {
-    text.len() <= LONGEST_WISH && WISHES.is_said(text)
+    is_brief(text) && WISHES.is_said(text)
 }
 
 /// Whether a sentence only says that something is still going on.
 fn goes_on(text: &str) -> bool {
-    text.len() <= LONGEST_WISH && !text.ends_with(['?', '\u{ff1f}']) && GOING_ON.begins(text) && !has_name(text)
+    is_brief(text) && !text.ends_with(['?', '\u{ff1f}']) && GOING_ON.begins(text) && !has_name(text)
+}
+
+/// Whether a sentence has room for one thought only.
+fn is_brief(text: &str) -> bool {
+    let (words, characters) = LONGEST_BRIEF;
+    let is_one = |one: char| matches!(one, ',' | ';' | '\u{3001}' | '\u{ff0c}');
+    text.len() <= LONGEST_WISH
+        && !text.contains(is_one)
+        && text.split_whitespace().count() <= words
+        && unspaced(text) <= characters
 }
 
 /// Whether a remark during the work is too short to say what it is about.
 fn is_mere_remark(text: &str) -> bool {
-    let (words, characters) = SHORTEST_REMARK;
+    let (words, characters) = LONGEST_REMARK;
     let unspaced = unspaced(text);
     let is_short = if unspaced > 0 { unspaced <= characters } else { text.split_whitespace().count() <= words };
     is_short && !text.contains(|one: char| one.is_ascii_digit() || one == '?' || one == '\u{ff1f}') && !has_name(text)
@@ -157,8 +169,10 @@ fn repeats_answer(before: &[Statement], one: &Statement) -> bool {
         return false;
     };
     let answer = before.iter().rev().take_while(|other| other.position == answer.position).take(MOST_ECHOED);
-    let told: usize = answer.filter(|other| one.text.contains(&other.text)).map(|other| other.text.len()).sum();
-    told * 100 >= one.text.len() * ECHO_PERCENT
+    let told: Vec<usize> =
+        answer.filter(|other| one.text.contains(&other.text)).map(|other| other.text.len()).collect();
+    // One sentence may be the option that the person chooses, unless it is a question.
+    (told.len() > 1 || asks(one.text.trim_end())) && told.iter().sum::<usize>() * 100 >= one.text.len() * ECHO_PERCENT
 }
 
 fn asks(text: &str) -> bool {
@@ -268,6 +282,19 @@ mod tests {
             sources: Sources::default(),
         };
         of_statements(&(1..).zip(statements).map(statement).collect::<Vec<_>>(), &HashSet::default())
+    }
+
+    #[test]
+    fn sentences_with_more_than_a_wish_are_no_noise() {
+        for text in [
+            "Waiting for the lock is what made the export of the orders hang.",
+            "お疲れ様でした、注文の書き出しは完了して倉庫に届きました。",
+            "数据库已经损坏。",
+            "서버 재시작 필요.",
+        ] {
+            assert_eq!(of(&[(Voice::Report, text)]), [false], "{text}");
+            assert_eq!(of(&[(Voice::Remark, text)]), [false], "{text}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::answers::is_courtesy;
 use super::bold::without_bold;
 use super::closed_requests::instructs;
+use super::completed::says_done_of_task;
 use super::coverage::{Coverage, Sums, Target};
 use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
@@ -50,8 +51,6 @@ static LEADING: WordList = word_list!("steps: leading");
 /// Fewest and most items of such a list.
 const LISTED: std::ops::RangeInclusive<usize> = 3..=12;
 
-/// Ends of the items of a list that say that a task is not done.
-const IN_STATE: [&str; 6] = ["(in progress)", "(in-progress)", "(pending)", "(open)", "(todo)", "(blocked)"];
 /// Most words of an unmarked line that is the title of the list below it.
 const MOST_TITLE_WORDS: usize = 5;
 
@@ -361,7 +360,9 @@ impl Ledger {
         if !tasks.is_empty() {
             let is_told = |one: &&Statement| since < one.position && one.position < asked_at;
             let told = self.statements.iter().filter(is_told).filter(|one| one.voice == Voice::Report);
-            let told = told.filter(|one| !IN_STATE.iter().any(|state| one.text.trim_end().ends_with(state)));
+            // A list of tasks may only repeat them, with their states.
+            let only_names = |one: &&Statement| tasks.iter().any(|task| only_names_task(&one.text, &task.text));
+            let told = told.filter(|one| !only_names(one));
             let told: Vec<&str> = told.map(|one| one.text.as_str()).collect();
             coverage.read(&told.join("\n"));
         }
@@ -371,6 +372,16 @@ impl Ledger {
         reported.map(|(task, _)| *task).collect()
     }
 }
+
+/// Whether a sentence has the words of a task and at most a few more, none of which says that it is done.
+fn only_names_task(sentence: &str, task: &str) -> bool {
+    let (words, own) = (normalised(sentence), normalised(task));
+    let more = words.strip_prefix(own.as_str()).filter(|_| !own.trim().is_empty());
+    more.is_some_and(|more| more.split_whitespace().count() <= MOST_OF_STATE && !says_done_of_task(more, sentence))
+}
+
+/// Most words behind a task that name its state.
+const MOST_OF_STATE: usize = 4;
 
 fn shortened(text: &str) -> String {
     clip_middle(&one_line(text), LONGEST_ITEM)

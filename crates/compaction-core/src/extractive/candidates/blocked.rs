@@ -8,6 +8,7 @@ use super::next_steps::is_document;
 use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, shown_call};
+use crate::ledger::choices::stems;
 use crate::ledger::closed_requests::repeats;
 use crate::ledger::commands::{clip_command, has_inline_code, is_goal, purposes};
 use crate::ledger::cues::is_substantive;
@@ -18,7 +19,7 @@ use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_wai
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::requests::is_telling;
 use crate::ledger::text::{clip, one_line, quote};
-use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Statement, Voice};
+use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
@@ -191,13 +192,17 @@ impl Builder<'_> {
         let newest = requests.clone().next().map_or(0, |request| request.position);
         let is_newest_telling = requests.clone().next().is_some_and(|request| is_telling(&request.text));
         let unanswered: Vec<u64> = self.without_answer().map(|request| request.position).collect();
-        let committed_at = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
-        let committed_at = committed_at.filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).next();
-        let proved_at = committed_at.filter(|_| self.goal_reached_at() > ledger.code_changed_at());
+        let mut committed = ledger
+            .statements
+            .iter()
+            .rev()
+            .filter(|one| one.voice == Voice::Milestone)
+            .filter(|one| one.text.starts_with(COMMITTED));
+        let commit = committed.next().filter(|_| self.goal_reached_at() > ledger.code_changed_at());
         let requests = requests.enumerate();
         for (at, request) in requests.take_while(|(at, one)| *at < REPORTS || unanswered.contains(&one.position)) {
             // A check that passed and a commit of the change settle it as far as the model can.
-            if ledger.code_changed_at() > request.position && proved_at.is_some_and(|at| at > request.position) {
+            if commit.is_some_and(|commit| self.settles(commit, request)) {
                 continue;
             }
             // In a long document, the person's words are at the beginning and end.
@@ -227,6 +232,18 @@ impl Builder<'_> {
                 Rank::Normal,
             );
         }
+    }
+
+    /// Whether a commit of changes after a report is about it, and the model says nothing else.
+    fn settles(&self, commit: &Statement, report: &Request) -> bool {
+        let ledger = self.with_turn;
+        let changed = ledger.changed_since(report.position);
+        let (own, done) = (stems(&report.text), stems(&format!("{} {}", commit.text, changed.join(" "))));
+        let mut later = ledger.statements.iter().rev().take_while(|one| one.position > report.position);
+        !changed.is_empty()
+            && commit.position > report.position
+            && own.iter().any(|stem| done.contains(stem))
+            && !later.any(|one| one.is_of_model() && is_unsolved(&one.text))
     }
 
     /// What the newest message of the model says that it did not achieve, if nothing was done since.

@@ -239,7 +239,7 @@ impl<'a> Builder<'a> {
 
     /// Whether the last words of the model for a request say that a part of it is left.
     fn leaves_work(&self, request: &Request) -> bool {
-        let is_left = |one: &&Statement| is_waiting(&one.text) || PARTS_LEFT.is_said(&one.text);
+        let is_left = |one: &&Statement| is_waiting(&one.text) || names_parts_left(&one.text);
         self.has_untouched_parts(request)
             || self.last_answer(request).iter().any(|one| is_left(one) && !is_conditional(&one.text))
     }
@@ -299,6 +299,20 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Whether a sentence says that a part of the work is left: `nothing is left to do` does not.
+fn names_parts_left(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    let is_denied = |at: usize| {
+        let mut near = words[..at].split_whitespace().rev().take(DENIED_WITHIN);
+        near.any(|word| NONE.has(word))
+    };
+    has_piece(sentence, PARTS_LEFT.pieces) || PARTS_LEFT.found_in(&words).any(|(at, _)| !is_denied(at))
+}
+
+/// Words that deny what follows them.
+static NONE: WordList = word_list!(crate::phrases::SPACED, "goal: none");
+/// Number of words before a phrase in which they stand.
+const DENIED_WITHIN: usize = 4;
 /// Phrases that say that a part of the work is left.
 static PARTS_LEFT: WordList = word_list!("goal: parts left");
 /// Number of later requests that may report the same again.
@@ -338,6 +352,8 @@ static EXPLORED: WordList = word_list!("goal: explored");
 const LONGEST_EXPLORING: usize = 160;
 /// Longest request that only names a page to read, in UTF-16 units.
 const LONGEST_READING: usize = 80;
+/// Words before a second order in such a request.
+const JOINTS: [&str; 10] = ["and", "then", "und", "dann", "et", "puis", "y", "e", "и", "en"];
 /// Number of first words in which it says so.
 const EXPLORING_WORDS: usize = 5;
 
@@ -361,10 +377,13 @@ pub(super) fn only_explores(request: &str) -> bool {
 /// Whether a short request only tells the model which page to read: `read README.md, it has the steps`.
 pub(super) fn only_names_a_page(request: &str) -> bool {
     let is_page = |word: &str| word.contains("://") || ending(word.trim_end_matches(['.', ',', ':'])).is_some();
+    let words = normalised(request);
+    let is_joint = |word: &str| JOINTS.contains(&word);
     utf16_len(request) <= LONGEST_READING
+        && !words.split_whitespace().any(is_joint)
         && EXPLORING.is_in(&first_words(request, EXPLORING_WORDS))
         && request.split_whitespace().any(is_page)
-        && !TASKS.is_in(&normalised(request))
+        && !TASKS.is_in(&words)
 }
 
 /// The error at the end of terminal output that a person pasted without words, with the place named before it.

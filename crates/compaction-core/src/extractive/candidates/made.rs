@@ -7,7 +7,8 @@ use crate::ledger::actions::shown_call;
 use crate::ledger::choices::stems;
 use crate::ledger::commands::{is_check, only_looks, purposes};
 use crate::ledger::notes::{ANSWER_LEFT, COMMIT_LEFT, COMMITTED};
-use crate::ledger::text::{WordList, quote, word_list};
+use crate::ledger::requests::WORK;
+use crate::ledger::text::{WordList, normalised, quote, word_list};
 use crate::ledger::{CommandRecord, Ledger, Outcome, Voice};
 use crate::summary::Section;
 use crate::text::utf16_len;
@@ -15,6 +16,10 @@ use crate::tools::PlanStatus;
 
 /// Longest request that one call may carry out, in UTF-16 units.
 const SHORT_REQUEST: usize = 80;
+/// Words of a request for several things.
+static SEVERAL: WordList = word_list!("made: several");
+/// Words in the names of tools that only look something up.
+const LOOKING: [&str; 9] = ["find", "search", "get", "list", "read", "fetch", "query", "show", "view"];
 /// Fewest words that such a request shares with the call.
 const FEWEST_SHARED: usize = 2;
 /// Longest call in a step, in UTF-16 units.
@@ -58,7 +63,13 @@ impl Builder<'_> {
             Some(turn) => (turn, 0),
             None => (self.ledger, position),
         };
-        if utf16_len(request) > SHORT_REQUEST {
+        // One call may be one of several, or look for what is to be changed.
+        let asks_for_more = || {
+            let words = normalised(request);
+            let has_number = words.bytes().any(|byte| byte.is_ascii_digit());
+            has_number || SEVERAL.is_said_in(request, &words) || WORK.found_in(&words).nth(1).is_some()
+        };
+        if utf16_len(request) > SHORT_REQUEST || TO_THE_END.is_said(request) || asks_for_more() {
             return None;
         }
         let mut since_request = ledger.commands.iter().rev().take_while(|run| run.position > since);
@@ -71,7 +82,8 @@ impl Builder<'_> {
         };
         let name = last.command.split('(').next().unwrap_or_default();
         let shared = shared_with(&last.command);
-        let is_asked = shared_with(name) > 0 && shared >= FEWEST_SHARED && shared * 2 >= own.len();
+        let looks = normalised(name).split_whitespace().any(|word| LOOKING.contains(&word));
+        let is_asked = !looks && shared_with(name) > 0 && shared >= FEWEST_SHARED && shared * 2 >= own.len();
         let is_only = is_only && last.position == ledger.last_step.position;
         (is_only && is_asked).then_some(last.command.as_str())
     }

@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
             Some(reading) => {
                 let before = requests.iter().rev().filter(|one| one.position < reading.position);
                 let mut before = before.take(MOST_BEFORE_READING).filter(|one| one.asks_for_work());
-                before.find(|one| !only_explores(&one.text)).or(latest)
+                before.find(|one| !only_explores(&one.text) && !one.is_answered).or(latest)
             }
             None => latest,
         };

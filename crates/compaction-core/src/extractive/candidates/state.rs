@@ -148,7 +148,9 @@ impl<'a> Builder<'a> {
             _ => self.ledger.requests.iter().rev().find(|one| one.position == position).map(|one| one.text.as_str()),
         };
         // The first words answer a question, and what follows explains them.
-        let said = request.filter(|request| has_question(request)).and_then(|_| answer_to_question(since, units));
+        let said = request
+            .filter(|request| self.is_being_answered(request, position))
+            .and_then(|_| answer_to_question(since, units));
         if let Some(said) = said {
             return Some(format!("{ANSWERED_SO}{said}"));
         }

@@ -43,7 +43,7 @@ impl<'a> Builder<'a> {
             let own = words(request);
             let is_same = |other: &Vec<String>| {
                 let shared = own.iter().filter(|word| other.contains(word)).count();
-                shared * 2 >= own.len().min(other.len())
+                shared > 0 && shared * 2 >= own.len().min(other.len())
             };
             if !told.iter().any(is_same) && listed.len() < MOST_LISTED {
                 listed.push(told_in(&typed(&request.text, MOST_UNITS), LONGEST_LISTED));

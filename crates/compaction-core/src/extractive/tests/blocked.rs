@@ -283,3 +283,25 @@ fn a_copy_of_a_screen_is_no_words_of_the_person() {
     assert!(!text.contains('❯') && !text.contains("User: Plan"), "{text}");
     assert_eq!(section(&messages, Section::Constraints), "");
 }
+
+#[test]
+fn a_commit_of_something_else_does_not_settle_a_report() {
+    let passes = "test result: ok. 12 passed; 0 failed; 0 ignored";
+    let committed = |subject: &str| format!("[main 3c1a2b4] {subject}\n 1 file changed, 4 insertions(+)");
+    let blocked = |path: &str, subject: &str| {
+        let edit = format!("{{\"path\":\"{path}\",\"oldText\":\"a\",\"newText\":\"b\"}}");
+        let messages = [
+            user("The login page crashes on every phone"),
+            calls("1", "edit", &edit),
+            returns("1", "ok", false),
+            runs("2", "cargo test"),
+            returns("2", passes, false),
+            runs("3", "git commit -am change"),
+            returns("3", &committed(subject), false),
+        ];
+        let text = text_of(&history(&prepared(&messages)));
+        SummaryDocument::parse(&text).body[Section::Blocked].join("\n")
+    };
+    assert!(blocked("src/parser.rs", "parser: nested blocks").contains("login page crashes"));
+    assert!(!blocked("src/login.rs", "login: phones have no mouse").contains("login page crashes"));
+}

@@ -327,4 +327,9 @@ fn what_is_read_for_a_request_does_not_replace_it() {
     let text = text_of(&history(&prepared(&messages)));
     let goal = SummaryDocument::parse(&text).body[Section::Goal].join("\n");
     assert!(goal.contains("Latest request: I believe we are ready to release"), "{goal}");
+    let mut carried_out = messages.clone();
+    carried_out[2] = user("read PLAN.md and carry it out");
+    let text = text_of(&history(&prepared(&carried_out)));
+    let goal = SummaryDocument::parse(&text).body[Section::Goal].join("\n");
+    assert!(goal.contains("Latest request: read PLAN.md and carry it out"), "{goal}");
 }

@@ -163,7 +163,22 @@ fn a_call_that_a_short_request_asks_for_leaves_only_the_answer() {
     assert!(next.contains("Only the answer"), "{next}");
     for other in [
         [&messages[..], &[returns("1", "the board is read-only", true)]].concat(),
-        [&asked[..], &[user("now write the menu of the shop"), adds, returns("1", "added task 7", false)]].concat(),
+        [&asked[..], &[user("now write the menu of the shop"), adds.clone(), returns("1", "added task 7", false)]]
+            .concat(),
+        [
+            &asked[..],
+            &[user("add a task to the board for each idea"), adds.clone(), returns("1", "added task 7", false)],
+        ]
+        .concat(),
+        [
+            &asked[..],
+            &[
+                user("find and fix the task on the board"),
+                calls("1", "board__find_task", "{\"task\":\"fix\"}"),
+                returns("1", "task 7", false),
+            ],
+        ]
+        .concat(),
     ] {
         let next = after(Section::NextSteps, &other);
         assert!(!next.contains("Only the answer"), "{next}");
@@ -201,6 +216,11 @@ fn requests_without_any_answer_are_steps_and_their_problems_block() {
     assert!(next.starts_with("Go on with: Now translate"), "{next}");
     assert!(after(Section::Blocked, &asked).contains("The payment page of the shop is broken"));
     assert!(after(Section::Goal, &asked).contains("(not answered)"));
+    let short = [&asked[..3], &[user("fix the css bug")]].concat();
+    assert!(
+        after(Section::NextSteps, &short).contains("Not answered yet: The payment page"),
+        "a short request is another one"
+    );
     let answered = [&asked[..], &[says("I begin with the payment page.", "toolUse")]].concat();
     assert!(!after(Section::NextSteps, &answered).contains("Not answered yet"));
 }

@@ -156,6 +156,7 @@ fn a_request_of_which_a_part_waits_is_not_done() {
         after(Section::Goal, &messages)
     };
     assert!(done("The menu has all of its prices. All of task 60 is made.").contains("(done)"));
+    assert!(done("The menu has all of its prices. The footer has them. Nothing is left to do.").contains("(done)"));
     let waits = "The menu has all of its prices. The footer has them, too. The tests pass. Task 60 stays open only \
                  because 60.8 is blocked by the payment service.";
     let left = done(waits);
@@ -184,20 +185,26 @@ fn a_request_whose_answer_tells_no_outcome_is_done_with_its_files() {
     assert!(done("The prices are on both pages now.", next).contains("-> The prices are on both pages"));
     assert!(!done(silent, "No, that is wrong. The prices are not on the pages").contains("->"));
     assert!(!done("I could not put the prices there.", next).contains("->"));
+    let broken = "The prices on the pages of the menu and of the shop are broken, every page is empty";
+    assert!(!done(silent, broken).contains("Worked on"), "a report of the same takes it back");
 }
 
 #[test]
 fn a_task_that_an_answer_names_as_in_progress_is_not_done() {
     let plan = r#"{"todos":[{"content":"Look through the tests","status":"in_progress"},
         {"content":"Print the menu","status":"pending"}]}"#;
-    let said = "I added two tasks and began.\n\nNew tasks\n- Look through the tests (in progress)\n- Print the menu";
-    let messages = [
-        user("Add tasks for the tests"),
-        calls("p", "TodoWrite", plan),
-        returns("p", "ok", false),
-        says(said, "stop"),
-        user("The footer of the shop is too wide, make it smaller"),
-        says("I look at the footer first.", "toolUse"),
-    ];
-    assert!(!after(Section::Done, &messages).contains("Look through the tests"));
+    for state in [" (in progress)", " (in Arbeit)", " \u{1f504}", ""] {
+        let said =
+            format!("I added two tasks and began.\n\nNew tasks\n- Look through the tests{state}\n- Print the menu");
+        let messages = [
+            user("Add tasks for the tests"),
+            calls("p", "TodoWrite", plan),
+            returns("p", "ok", false),
+            says(&said, "stop"),
+            user("The footer of the shop is too wide, make it smaller"),
+            says("I look at the footer first.", "toolUse"),
+        ];
+        let done = after(Section::Done, &messages);
+        assert!(!done.lines().any(|line| line == "Look through the tests"), "{state}: {done}");
+    }
 }

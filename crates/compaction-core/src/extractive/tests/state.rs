@@ -920,4 +920,20 @@ fn files_that_were_written_and_deleted_again_are_no_changes() {
     .concat();
     let ledger = Ledger::collect(&prepared(&again), None, tools());
     assert_eq!(ledger.without_deleted(ledger.file_lists()).modified_files.len(), 3, "it exists again");
+    let write = |id: &str, path: &str| calls(id, "write", &format!("{{\"path\":\"{path}\",\"content\":\"a\"}}"));
+    for (command, left) in
+        [("cd src/menu && rm index.ts", 2), ("git rm --cached src/menu/index.ts", 2), ("rm -r src/menu", 1)]
+    {
+        let messages = [
+            user("Print the menu of the shop"),
+            write("1", "/shop/src/menu/index.ts"),
+            returns("1", "ok", false),
+            write("2", "/shop/src/cart/index.ts"),
+            returns("2", "ok", false),
+            runs("3", command),
+            returns("3", "", false),
+        ];
+        let ledger = Ledger::collect(&prepared(&messages), None, tools());
+        assert_eq!(ledger.without_deleted(ledger.file_lists()).modified_files.len(), left, "{command}");
+    }
 }
