@@ -41,7 +41,7 @@ const ECHO_PERCENT: usize = 80;
 /// Most sentences of an answer that are compared with the message after it.
 const MOST_ECHOED: usize = 32;
 /// Longest remark during the work that says nothing, in words, or in characters of a language without spaces.
-const LONGEST_REMARK: (usize, usize) = (2, 6);
+const LONGEST_REMARK: (usize, usize) = (2, 7);
 /// Longest sentence with one thought, in the same units.
 const LONGEST_BRIEF: (usize, usize) = (8, 16);
 /// Beginnings of blocks with what an edit replaces and with what. The edit was made or refused.
