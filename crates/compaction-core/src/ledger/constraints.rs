@@ -431,8 +431,13 @@ static OTHERS: WordList = word_list!("constraints: others");
 pub(crate) fn is_bound(demand: &str) -> bool {
     let words = normalised(demand);
     // A word for how long it applies makes it a rule.
-    let holds = || LASTING.found_in(&words).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED);
+    let holds = || holds_for_good(demand);
     (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS.pieces)) && !holds()
+}
+
+/// Whether a demand has a word for how long it applies: `always`.
+pub(crate) fn holds_for_good(demand: &str) -> bool {
+    LASTING.found_in(&normalised(demand)).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED)
 }
 
 /// Words for how long a demand applies.
