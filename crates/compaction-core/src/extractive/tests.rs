@@ -1390,6 +1390,19 @@ fn demands_in_nearly_the_same_words_give_way_but_are_not_lost() {
 }
 
 #[test]
+fn a_demand_with_another_number_is_another_demand() {
+    let demands = [
+        "Use Python version 3.11 for all of the scripts in the folder.",
+        "Use Python version 3.11.",
+        "Use Python version 3.12.",
+    ]
+    .map(str::to_owned);
+    let told = constraints_of(&demands, 4000);
+    assert!(told.contains("3.12") && told.contains("3.11 for all"), "{told}");
+    assert_eq!(told.matches("3.11").count(), 1, "{told}");
+}
+
+#[test]
 fn demands_that_name_different_things_are_all_listed() {
     let demands: Vec<String> = ["alpha", "beta", "gamma", "delta"]
         .iter()

@@ -15,7 +15,7 @@ use subject::{call_of_file, core_of, purposes_of};
 
 use super::changes::Changes;
 use super::commands::{
-    core_command, is_goal, is_lookup, is_test, looks_up, only_looks, purposes, removed_files, steps_of,
+    core_command, is_goal, is_lookup, is_temporary, is_test, looks_up, only_looks, purposes, removed_files, steps_of,
     without_shell_setup,
 };
 use super::errors::{Errors, NO_OUTPUT, error_line, is_trailer};
@@ -586,7 +586,9 @@ impl<'a> Actions<'a> {
         if kind == ActionKind::Run {
             steps_of(&core).iter().for_each(|step| errors.resolve(Some(&shown(step))));
             for path in removed_files(&core) {
-                self.removed_at = place.position;
+                if !is_temporary(path) {
+                    self.removed_at = place.position;
+                }
                 errors.resolve_naming(path);
                 self.changes.forget(path);
                 self.delete(path, place.position);

@@ -182,6 +182,11 @@ fn without_last_options(command: &str) -> Option<&str> {
 /// Directories for temporary files. Nobody works in them for long.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var", "/var/folders", "/dev/shm"];
 
+/// Whether a path lies in a directory for temporary files.
+pub(super) fn is_temporary(path: &str) -> bool {
+    TEMPORARY.iter().any(|directory| Path::new(path).starts_with(directory))
+}
+
 /// A command without the steps that only set up the shell, and without a change into `root`, the directory of the work.
 /// A change into another directory stays because it shows what the command is about; the path is relative to `root` if
 /// it is inside it. The first directory that is not temporary becomes `root`.
@@ -219,7 +224,7 @@ pub(crate) fn without_shell_setup<'a>(command: &'a str, root: &mut Option<String
     if directory.starts_with(['$', '%']) {
         return Cow::Borrowed(rest);
     }
-    let is_temporary = || TEMPORARY.iter().any(|path| Path::new(directory).starts_with(path));
+    let is_temporary = || is_temporary(directory);
     if root.is_none() && !is_temporary() {
         *root = Some(directory.to_owned());
     }

@@ -13,7 +13,7 @@ use super::cues::{is_sized, is_trivial};
 use super::rules::{asks_for_rule, holds_from_now_on, is_part};
 use super::statements::sentences;
 use super::text::{WordList, first_words, has_piece, normalised, quoted, word_list};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::phrases::{self, SPACED, UNSPACED, listed};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
 /// between semicolons are examined.
@@ -56,7 +56,7 @@ fn demands(sentence: &str) -> bool {
     if sentence.ends_with([':', '\u{ff1a}']) && !lasts(sentence) {
         return false;
     }
-    if DIAGNOSES.begins(sentence) {
+    if DIAGNOSES.begins(sentence) && !obliges(sentence) {
         return false;
     }
     if is_constraint_in_a_script(sentence) || contrasts_in_a_script(sentence) {
@@ -92,13 +92,76 @@ static BEFORE: WordList = word_list!(SPACED, "constraints: before");
 static ANYTHING: WordList = word_list!(SPACED, "constraints: anything");
 /// Phrases with which a person says what the model has to do.
 static HAVING_TO: WordList = word_list!(SPACED, "constraints: having to");
-/// Words for the order of two things.
+/// Words of a rule that may follow what is wrong.
+static OBLIGING: WordList = word_list!(SPACED, "constraints: obliging");
+/// Words before a clause about what comes later.
 static ORDERING: WordList = word_list!(SPACED, "constraints: ordering");
+/// Phrases for `first of all`.
+static FIRST_OF_ALL: WordList = word_list!(SPACED, "constraints: first of all");
 /// Phrases with which a person says how something should be, and how it should not be.
 static SHOULD: WordList = word_list!("constraints: should");
 static CONTRASTS: WordList = word_list!("constraints: contrasts");
 /// Words after which it is said how something is.
 static BUT: WordList = word_list!(SPACED, "constraints: but");
+/// Words of a clause that only says what is not known or not urgent.
+static UNSURE: WordList = word_list!(SPACED, "constraints: unsure");
+/// In languages without spaces between words, phrases that look like a contrast and are none.
+const NO_CONTRASTS: &[&str] = listed!(UNSPACED, "constraints: no contrasts");
+/// Most words that say how something should not be.
+const MOST_CONTRASTED: usize = 6;
+
+/// Words of one language for how something should be, and how not. A word that denies in one language may be any word
+/// in another one.
+struct Contrasts {
+    should: WordList<'static>,
+    /// Words that deny behind a comma.
+    behind: WordList<'static>,
+    /// Words that deny inside a clause.
+    within: WordList<'static>,
+}
+
+macro_rules! contrasts_of {
+    ($table:ident) => {
+        Contrasts {
+            should: word_list!([phrases::$table], "constraints: should"),
+            behind: word_list!([phrases::$table], "constraints: contrasts"),
+            within: word_list!([phrases::$table], "constraints: contrasts within"),
+        }
+    };
+}
+
+static CONTRASTING: [Contrasts; 8] = [
+    contrasts_of!(ENGLISH),
+    contrasts_of!(GERMAN),
+    contrasts_of!(FRENCH),
+    contrasts_of!(SPANISH),
+    contrasts_of!(PORTUGUESE),
+    contrasts_of!(ITALIAN),
+    contrasts_of!(RUSSIAN),
+    contrasts_of!(DUTCH),
+];
+
+/// Words of one language before a verb that says what comes later.
+struct Later {
+    before: WordList<'static>,
+    endings: &'static [&'static str],
+    no_verbs: WordList<'static>,
+}
+
+macro_rules! later_of {
+    ($table:ident) => {
+        Later {
+            before: word_list!([phrases::$table], "constraints: before doing"),
+            endings: listed!([phrases::$table], "constraints: verb endings"),
+            no_verbs: word_list!([phrases::$table], "constraints: no verbs"),
+        }
+    };
+}
+
+static LATER: [Later; 5] =
+    [later_of!(ENGLISH), later_of!(FRENCH), later_of!(SPANISH), later_of!(PORTUGUESE), later_of!(ITALIAN)];
+/// Fewest letters of such a verb.
+const SHORTEST_VERB: usize = 4;
 
 /// Whether a sentence says in which order things are done, or how something should be and how not. Such a sentence may
 /// also be a request.
@@ -110,9 +173,35 @@ fn wishes(sentence: &str, words: &str) -> bool {
     has_order(words) || puts_first(sentence) || contrasts(sentence)
 }
 
+/// Whether a sentence that begins like the report of a problem sets a rule behind that.
+fn obliges(sentence: &str) -> bool {
+    OBLIGING.found_in(&normalised(sentence)).any(|(_, phrase)| phrase.contains([' ', '\'']))
+        || clauses(sentence).skip(1).any(|clause| OBLIGING.starts(&normalised(clause)))
+}
+
 /// Whether `normalised` text says that one thing has to be done before another one: `you have to log in before …`.
 fn has_order(words: &str) -> bool {
-    HAVING_TO.found_in(words).next().is_some_and(|(at, _)| ORDERING.is_in(&words[at..]))
+    HAVING_TO.found_in(words).next().is_some_and(|(at, _)| {
+        let rest = &words[at - 1..];
+        ORDERING.is_in(rest) || LATER.iter().any(|later| later.is_in(rest))
+    })
+}
+
+impl Later {
+    /// Whether such a verb is in `normalised` text.
+    fn is_in(&self, words: &str) -> bool {
+        self.before.found_in(words).any(|(at, phrase)| {
+            let verb = words[at + phrase.len()..].split_whitespace().next().unwrap_or_default();
+            verb.chars().count() >= SHORTEST_VERB
+                && self.endings.iter().any(|ending| verb.ends_with(ending))
+                && !self.no_verbs.has(verb)
+        })
+    }
+}
+
+/// Whether an order of two things is given for one task: `you have to fix the header before you …`.
+fn orders_task(words: &str) -> bool {
+    HAVING_TO.found_in(words).any(|(at, phrase)| TASKS.starts(&words[at + phrase.len()..]))
 }
 
 /// Whether a sentence says what to do before anything of a kind: `before making any file, finish the test`.
@@ -121,31 +210,48 @@ fn puts_first(sentence: &str) -> bool {
     let Some(first) = clauses.next().filter(|first| BEFORE.may_start(first)) else { return false };
     let first = normalised(first);
     let then = clauses.next().is_some_and(|then| then.split_whitespace().nth(1).is_some());
-    then && BEFORE.starts(&first) && ANYTHING.is_in(&first)
+    then && BEFORE.starts(&first) && ANYTHING.is_in(&first) && !FIRST_OF_ALL.has(first.trim())
 }
 
 /// Whether a sentence says how something should be, and then how it should not be: `it should be green, not red`.
 fn contrasts(sentence: &str) -> bool {
-    let mut is_right = false;
-    clauses(sentence).any(|clause| {
-        let words = normalised(clause);
-        let end = |at: usize, phrase: &str| at + phrase.len() + 1;
-        let is_other = |from: usize| {
-            let own = &words[from..];
-            let found = CONTRASTS.found_in(own).next();
-            found.is_some_and(|(at, other)| at > 0 && !BUT.is_in(&own[..=at]) && own.len() > at + other.len() + 2)
-        };
-        if is_right && CONTRASTS.starts(&words) && words.split_whitespace().nth(1).is_some() {
-            return true;
-        }
-        let Some((at, phrase)) = SHOULD.found_in(&words).next() else { return false };
-        is_right = true;
-        is_other(end(at, phrase))
-    })
+    let clauses: Vec<String> = clauses(sentence).map(normalised).collect();
+    clauses.iter().any(|clause| SHOULD.is_in(clause)) && CONTRASTING.iter().any(|language| language.are_in(&clauses))
+}
+
+impl Contrasts {
+    /// Whether one of `normalised` clauses says how something should be, and its end or the next one how not.
+    fn are_in(&self, clauses: &[String]) -> bool {
+        clauses.iter().enumerate().any(|(number, clause)| {
+            let Some((at, phrase)) = self.should.found_in(clause).next() else { return false };
+            let own = &clause[at + phrase.len()..];
+            let denies = || {
+                let found = self.within.found_in(own).next();
+                found.is_some_and(|(at, other)| {
+                    let thing = &own[..at];
+                    !thing.trim().is_empty() && !BUT.is_in(thing) && is_contrasted(&own[at + other.len()..])
+                })
+            };
+            let next = || clauses.get(number + 1).is_some_and(|next| self.behind.starts(next) && is_short(next));
+            denies() || next()
+        })
+    }
+}
+
+/// Whether `normalised` words behind a denial may say how something should not be.
+fn is_contrasted(words: &str) -> bool {
+    !words.trim().is_empty() && !UNSURE.is_in(words)
+}
+
+/// The same for a whole clause, which has few words.
+fn is_short(clause: &str) -> bool {
+    let mut words = clause.splitn(3, ' ').skip(2);
+    clause.split_whitespace().count() <= MOST_CONTRASTED + 1
+        && words.next().is_some_and(|rest| is_contrasted(&format!(" {rest}")))
 }
 
 fn contrasts_in_a_script(sentence: &str) -> bool {
-    has_piece(sentence, SHOULD.pieces) && has_piece(sentence, CONTRASTS.pieces)
+    has_piece(sentence, SHOULD.pieces) && has_piece(sentence, CONTRASTS.pieces) && !has_piece(sentence, NO_CONTRASTS)
 }
 
 /// Words with which a person says what is right.
@@ -305,10 +411,10 @@ pub(super) fn begins_with_demand(sentence: &str) -> bool {
 /// Whether a demand applies beyond its own request.
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
-    says_how_long(own, true)
-        || FORBIDDING.is_in(&normalised(own)) && !gives_task(own)
-        || holds_from_now_on(own)
-        || has_order(&normalised(own))
+    says_how_long(own, true) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own) || {
+        let words = normalised(own);
+        has_order(&words) && !gives_task(own) && !orders_task(&words)
+    }
 }
 
 /// Whether a demand says for how long it holds, or, with `for_what_all`, for what all. Words that only forbid do not.
@@ -325,8 +431,13 @@ static OTHERS: WordList = word_list!("constraints: others");
 pub(crate) fn is_bound(demand: &str) -> bool {
     let words = normalised(demand);
     // A word for how long it applies makes it a rule.
-    let holds = || LASTING.found_in(&words).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED);
+    let holds = || holds_for_good(demand);
     (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS.pieces)) && !holds()
+}
+
+/// Whether a demand has a word for how long it applies: `always`.
+pub(crate) fn holds_for_good(demand: &str) -> bool {
+    LASTING.found_in(&normalised(demand)).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED)
 }
 
 /// Words for how long a demand applies.
@@ -412,6 +523,87 @@ mod tests {
             "没有我的同意，不要提交代码。",
         ] {
             assert!(is_constraint(demand), "{demand}");
+        }
+    }
+
+    #[test]
+    fn a_contrast_stands_behind_what_is_wanted() {
+        for wish in [
+            "The label should be green, not red.",
+            "The label should be green instead of red",
+            "Der Titel soll blau sein, nicht rot",
+            "Le titre doit être bleu, pas rouge",
+            "El título debe ser azul, no rojo",
+            "O título deve ser azul, não vermelho",
+            "Il titolo deve essere blu, non rosso",
+            "Ссылка должна быть сверху а не снизу",
+            "Текст должен быть синим вместо красного",
+            "De titel moet blauw zijn, niet rood",
+            "标题应该是蓝色而不是红色",
+            "タイトルは赤ではなく青にするべきです",
+        ] {
+            assert!(is_constraint(wish), "{wish}");
+        }
+        for told in [
+            "tests should be green, no clue why they fail",
+            "It should be easy, not sure why it fails",
+            "The rows should be sorted, no rush",
+            "The list should show guests who have not paid yet",
+            "Der Export sollte eigentlich nicht so lange dauern",
+            "Le menu doit être simple, pas sûr que ce soit clair",
+            "Debe ser fácil, no sé por qué falla",
+            "这应该是缓存的问题而不是数据库的问题",
+            "이 표는 빠를 뿐만 아니라 정확해야 합니다",
+            "この処理はべき等ではなく、二回動きます",
+        ] {
+            assert!(!is_wish(told), "{told}");
+        }
+    }
+
+    #[test]
+    fn an_order_of_steps_names_what_is_done_later() {
+        for order in [
+            "you have to log in before you read the orders",
+            "you must start the store before reading from it",
+            "Du musst die Tests laufen lassen, bevor du etwas hochlädst",
+            "il faut lancer les tests avant de publier la page",
+            "hay que abrir la sesión antes de leer los pedidos",
+            "você deve abrir a sessão antes de ler os pedidos e antes de gravar",
+            "devi fare il login prima di leggere gli ordini",
+            "нужно войти, прежде чем читать заказы",
+        ] {
+            assert!(is_constraint(order), "{order}");
+        }
+        for task in [
+            "devi correggere la prima riga",
+            "il faut mettre le logo avant le titre",
+            "нужно добавить запятую перед скобкой",
+            "you need to look at what I wrote before",
+            "hay que arreglar el primero de los menús",
+            "tem que mudar o primeiro menu da página",
+            "antes de nada, arregla el pie de la página",
+            "prima di tutto, correggi il menu della pagina",
+            "antes de mais nada, arrume o menu da página",
+            "avant tout, corrige le menu de la page",
+        ] {
+            assert!(!is_constraint(task) || !lasts(task), "{task}");
+            assert!(!is_wish(task), "{task}");
+        }
+        assert!(lasts("you have to log in before you read the orders"));
+        assert!(!lasts("you need to fix the header before you look at the menu"));
+    }
+
+    #[test]
+    fn a_rule_may_follow_what_is_wrong() {
+        for rule in [
+            "The problem is that you must never push to the main branch without asking me.",
+            "The issue is closed, never reopen it again.",
+            "Root cause analysis must never be skipped.",
+        ] {
+            assert!(is_constraint(rule), "{rule}");
+        }
+        for told in ["The problem is that the server never answers.", "The cause is that rows must be written twice."] {
+            assert!(!is_constraint(told), "{told}");
         }
     }
 

@@ -61,8 +61,12 @@ impl<'a> RefusedCalls<'a> {
             return;
         }
         let shown = told_call(kind, call);
-        let is_for =
-            |one: &RefusedCall<'_>| !one.goals.is_empty() && one.goals.iter().all(|goal| purposes.contains(goal));
+        // A plain push is not the forced one that the person refused.
+        let is_for = |one: &RefusedCall<'_>| {
+            !one.goals.is_empty()
+                && one.goals.iter().all(|goal| purposes.contains(goal))
+                && (!is_forced(&one.shown) || is_forced(&shown))
+        };
         self.drop(|one| one.shown == shown || is_for(one));
     }
 
@@ -95,6 +99,15 @@ fn told_call(kind: ActionKind, call: &str) -> String {
     }
     let message = COMMIT.find(call.as_bytes()).and_then(|at| Some(at + call[at..].find(" -m ")?));
     clip(&call[..message.unwrap_or(call.len())], LONGEST_CALL)
+}
+
+/// Options with which a command does what it refuses otherwise.
+const FORCING: &[&str] = &["--force", "-f", "--force-with-lease", "--hard", "--no-verify", "-D"];
+
+/// Whether a command has one of them, or pushes a branch with a plus, which forces it, too.
+fn is_forced(command: &str) -> bool {
+    let is_force = |word: &str| FORCING.contains(&word.split('=').next().unwrap_or(word)) || word.starts_with('+');
+    command.split_whitespace().any(is_force)
 }
 
 /// Finds commands that have such a message.
@@ -132,6 +145,18 @@ mod tests {
         assert_eq!(told(&calls).len(), 3);
         calls.end(ActionKind::Run, "git push -u origin fix", &purposes("git push -u origin fix"));
         calls.end(ActionKind::Write, "src/store.rs", &[]);
+        assert_eq!(told(&calls).len(), 0);
+    }
+
+    #[test]
+    fn a_plain_call_does_not_stand_for_a_forced_one() {
+        let mut calls = RefusedCalls::default();
+        let place = SourcePosition { position: 7, entry: None };
+        calls.add(ActionKind::Run, "git push --force origin main", Some("never force it"), place);
+        calls.end(ActionKind::Run, "git push", &purposes("git push"));
+        assert_eq!(told(&calls).len(), 1);
+        let forced = "git push --force-with-lease origin main";
+        calls.end(ActionKind::Run, forced, &purposes(forced));
         assert_eq!(told(&calls).len(), 0);
     }
 

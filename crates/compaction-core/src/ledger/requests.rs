@@ -198,10 +198,9 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
         let at = (sentence.as_ptr() as usize).checked_sub(text.as_ptr() as usize);
         !is_trace || typed.zip(at).is_some_and(|(typed, at)| at < typed.len())
     };
-    // A sentence with names may look like no prose, but not two in a row.
-    let first = &all[..all.len().min(MOST_TYPED_FIRST)];
-    let typed_first = first.windows(2).take_while(|two| two[0].1 || two[1].1).count();
-    let typed_first = typed_first.max(TYPED_AROUND);
+    // A sentence with names may look like no prose, but not a whole line.
+    let first = &all[..if is_pasted { all.len().min(MOST_TYPED_FIRST) } else { 0 }];
+    let typed_first = in_lines_of_prose(text, first).max(TYPED_AROUND);
     let is_between = |at: usize| is_pasted && at >= typed_first && at + TYPED_AROUND < all.len();
     // Pasted data ends with such marks.
     let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
@@ -241,6 +240,18 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.add(NoteKind::Constraint, rule, place, false);
         }
     }
+}
+
+/// The number of sentences before the first line without prose. Each of the `sentences` comes with whether it is prose.
+fn in_lines_of_prose(text: &str, sentences: &[(&str, bool)]) -> usize {
+    let line_of = |sentence: &str| {
+        let at = (sentence.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        text.get(..at).map_or(0, |before| memchr::memchr_iter(b'\n', before.as_bytes()).count())
+    };
+    let lines: Vec<usize> = sentences.iter().map(|(sentence, _)| line_of(sentence)).collect();
+    let prose: HashSet<usize> =
+        sentences.iter().zip(&lines).filter(|((_, is), _)| *is).map(|(_, line)| *line).collect();
+    lines.iter().take_while(|line| prose.contains(line)).count()
 }
 
 /// A sentence of `text` that ends with a colon, with its list.
@@ -423,7 +434,7 @@ impl<'a> Dialogue<'a> {
 
     /// Reads what the model says first after the person wrote or left a question to it: what it chose, or that the
     /// person is right.
-    pub(super) fn read_assent(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
+    pub(super) fn read_first_words(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         if text.trim().is_empty() {
             return;
         }
@@ -435,9 +446,8 @@ impl<'a> Dialogue<'a> {
             notes.add(NoteKind::Decision, &format!("{item}{IT_CHOSE}{chosen}"), place, false);
         }
         let newest = self.requests.last().filter(|one| !self.has_answered(one.position));
-        let first = sentences(text).next().unwrap_or_default();
         let is_new = |at: u64| !notes.has(NoteKind::Decision, |note| note.position == at);
-        if let Some(item) = newest.filter(|one| is_new(one.position)).and_then(|one| agreed(&one.text, first)) {
+        if let Some(item) = newest.filter(|one| is_new(one.position)).and_then(|one| agreed(&one.text, text)) {
             notes.add(NoteKind::Decision, &item, place, false);
         }
     }
@@ -888,6 +898,19 @@ mod tests {
         read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch these files: the lock; the log"]);
+    }
+
+    #[test]
+    fn a_pasted_log_makes_no_demands() {
+        let log: Vec<String> = (1..20)
+            .map(|at| format!("Never edit the table {at} by hand.\n[{at}:00] db::open{{id={at}}} -> 0x0{at};"))
+            .collect();
+        let text = format!("The import stops, look at this.\nNever drop a table.\n{}\nWhy?", log.join("\n"));
+        let mut notes = NoteList::default();
+        read_constraints(SourcePosition { position: 1, entry: None }, &text, false, &mut notes);
+        let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        assert!(texts.contains(&"Never drop a table.".to_owned()), "{texts:?}");
+        assert!(texts.len() <= 3, "{texts:?}");
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use super::answers::begins_work;
 use super::choices::{stems, takes_option};
 use super::closed_requests::{PERSISTING, subjects};
-use super::constraints::{FORBIDDING, LASTING, clauses, forbids, gives_task, is_constraint};
+use super::constraints::{FORBIDDING, LASTING, clauses, forbids, gives_task, holds_for_good, is_constraint};
 use super::names::ending;
 use super::notes::LATER;
 use super::problems::reported;
 use super::requests::{COMMON, WORK};
 use super::statements::{sentences, without_marker};
 use super::terms::is_unspaced;
-use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, word_list};
+use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -208,6 +208,7 @@ const SHORTEST_SHARED: usize = 5;
 /// A sentence with which a person ends or relaxes a rule.
 pub(super) struct Lifting<'a> {
     sentence: &'a str,
+    /// The files that it names, or the names in capitals of an order to remove something.
     names: Vec<&'a str>,
     stems: Vec<String>,
 }
@@ -254,13 +255,13 @@ impl<'a> Lifting<'a> {
         let own = label.map_or(sentence, |(_, own)| own.trim_start());
         let is_short = utf16_len(own) <= LONGEST_LIFTING && !own.ends_with(['?', '\u{ff1f}']);
         let is_order = is_short && (REMOVING.begins(own) || has_piece(own, REMOVING.pieces)) && !forbids(own);
-        let stems: Vec<String> = capitals(own).filter(|_| is_order).map(str::to_owned).collect();
-        (!stems.is_empty()).then(|| Self { sentence: own, names: Vec::new(), stems })
+        let names: Vec<&str> = capitals(own).filter(|_| is_order).collect();
+        (!names.is_empty()).then(|| Self { sentence: own, names, stems: Vec::new() })
     }
 
     /// Whether it orders what a rule forbids to touch.
     pub(super) fn orders(&self, rule: &str) -> bool {
-        forbids(rule) && capitals(rule).any(|name| self.stems.iter().any(|own| own == name))
+        forbids(rule) && capitals(rule).any(|name| self.names.contains(&name))
     }
 
     /// A rule with this sentence after it.
@@ -291,16 +292,37 @@ static FOR_NOW: WordList = word_list!("rules: for now");
 static LIMITS: WordList = word_list!("rules: limits");
 /// Bytes at the beginning of an order in which it names its part of the work.
 const NAMED_FIRST: usize = 600;
+/// Numbers in words, of parts of the work.
+static NUMBERS: WordList = word_list!("rules: numbers");
+/// Phrases for all parts of the work.
+static EACH_MISSION: WordList = word_list!(SPACED, "rules: each mission");
 
-/// Whether an order begins a part of the work with a name or number of its own: `Phase 2: …`.
+/// Whether the first line of an order begins a part of the work with a number of its own: `Phase 2: …`.
 pub(crate) fn begins_mission(order: &str) -> bool {
-    MISSIONS.is_said(&order[..order.floor_char_boundary(NAMED_FIRST)])
+    let first = order.trim_start().lines().next().unwrap_or_default();
+    let first = &first[..first.floor_char_boundary(NAMED_FIRST)];
+    let words = normalised(first);
+    let is_number = |word: &str| word.starts_with(|one: char| one.is_ascii_digit()) || NUMBERS.has(word);
+    let numbered =
+        |(at, word): (usize, &str)| words[at + word.len()..].split_whitespace().next().is_some_and(is_number);
+    MISSIONS.found_in(&words).any(numbered)
+        || MISSIONS.pieces.iter().any(|piece| first.match_indices(piece).any(|(at, _)| is_numbered(first, at, piece)))
+}
+
+/// Whether a number stands on either side of the `piece` at `at`: `フェーズ2`.
+fn is_numbered(text: &str, at: usize, piece: &str) -> bool {
+    let is_number =
+        |word: &str| word.starts_with(|one: char| one.is_numeric()) || starts_with_piece(word, NUMBERS.pieces);
+    let before = text[..at].chars().next_back().map(|one| one.to_string()).unwrap_or_default();
+    is_number(text[at + piece.len()..].trim_start()) || is_number(&before)
 }
 
 /// Whether a rule applies only to the part of the work for which it was given: it says so, or it says what alone may
-/// change.
+/// change, and it does not say that it holds for good.
 pub(crate) fn is_of_mission(rule: &str) -> bool {
-    FOR_NOW.is_said(rule) || LIMITS.begins(rule) || has_piece(rule, LIMITS.pieces)
+    (FOR_NOW.is_said(rule) || LIMITS.begins(rule) || has_piece(rule, LIMITS.pieces))
+        && !holds_for_good(rule)
+        && !EACH_MISSION.is_in(&normalised(rule))
 }
 
 /// What a demand names, each once: the stems of its long words, names in capitals, and pairs of characters of scripts
@@ -431,6 +453,40 @@ mod tests {
             assert!(!goes_ahead(task), "{task}");
         }
         assert!(!goes_ahead("Shall I start coding?"));
+    }
+
+    #[test]
+    fn a_part_of_the_work_has_a_number_in_the_first_line() {
+        for order in ["Phase 2: the menu", "Now mission two.", "Фаза 3: меню", "フェーズ2を始めます", "미션 3: 메뉴"]
+        {
+            assert!(begins_mission(order), "{order}");
+        }
+        for order in [
+            "Add a test for the two-phase commit:\n1. Write it\n2. Run it",
+            "Passe à l'étape 2 du menu",
+            "The menu is done.\nPhase 2 comes later",
+            "3단계로 가 주세요",
+        ] {
+            assert!(!begins_mission(order), "{order}");
+        }
+    }
+
+    #[test]
+    fn a_rule_for_good_is_of_no_part_of_the_work() {
+        for rule in
+            ["Only change the texts of the page.", "For now, don't touch the menu.", "とりあえずメニューは触らないで"]
+        {
+            assert!(is_of_mission(rule), "{rule}");
+        }
+        for rule in [
+            "Only change the texts, always, in every phase.",
+            "Only change the texts in every phase.",
+            "N'efface jamais les lignes dont on aura besoin plus tard",
+            "나중에 필요한 줄은 절대 삭제하지 마세요",
+            "No borres las filas que se usan más tarde",
+        ] {
+            assert!(!is_of_mission(rule), "{rule}");
+        }
     }
 
     #[test]

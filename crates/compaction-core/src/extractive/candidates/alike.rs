@@ -77,7 +77,8 @@ pub(super) fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
     newest_first.iter().filter(is_same).map(|note| std::ptr::from_ref(*note)).collect()
 }
 
-/// Of demands to use the same thing, if there are [`MANY_USES`] of them or more: the others, and the longest one.
+/// Of demands to use the same thing, if there are [`MANY_USES`] of them or more: those whose words are all in the longest
+/// one, and the longest one.
 pub(super) fn same_uses(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
     let mut groups: Vec<(String, Vec<&Note>)> = Vec::new();
     let demands = notes.iter().filter(|note| note.kind == NoteKind::Constraint && !note.is_withdrawn);
@@ -92,9 +93,14 @@ pub(super) fn same_uses(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const
     let is_many = |group: &&(String, Vec<&Note>)| group.1.iter().map(|note| note.times).sum::<u64>() >= MANY_USES;
     let (mut others, mut longest) = (HashSet::new(), HashSet::new());
     for (_, group) in groups.iter().filter(is_many) {
-        let told = group.iter().copied().max_by_key(|note| (note.text.len(), note.position)).map(std::ptr::from_ref);
+        let told = group.iter().copied().max_by_key(|note| (note.text.len(), note.position));
+        // Another word or number may want something else: `version 3.12`.
+        let known = told.map(|note| words_of(&note.text)).unwrap_or_default();
+        let is_in_it = |note: &&&Note| words_of(&note.text).is_subset(&known);
+        let told = told.map(std::ptr::from_ref);
         longest.extend(told);
-        others.extend(group.iter().map(|note| std::ptr::from_ref(*note)).filter(|note| Some(*note) != told));
+        let dropped = group.iter().filter(is_in_it).map(|note| std::ptr::from_ref(*note));
+        others.extend(dropped.filter(|note| Some(*note) != told));
     }
     (others, longest)
 }
@@ -103,6 +109,12 @@ pub(super) fn same_uses(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const
 const MANY_USES: u64 = 3;
 /// Fewest letters of what is used.
 const SHORTEST_USED: usize = 8;
+
+/// The words and numbers of a demand.
+fn words_of(demand: &str) -> HashSet<String> {
+    let words = demand.split_whitespace().map(|word| word.trim_matches(|one: char| !one.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
 
 /// The letters of the two words behind the first one.
 fn used(demand: &str) -> Option<String> {

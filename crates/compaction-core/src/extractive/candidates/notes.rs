@@ -57,6 +57,7 @@ impl<'a> Builder<'a> {
         let answered_from = self.answered_from();
         let told = self.told_decisions(&same);
         let (current, replaced) = self.listed();
+        let mission = self.newest_mission();
         // A demand of the history may be lifted in the turn that follows it.
         let is_demand = |note: &&Note| note.kind == NoteKind::Constraint;
         let mut lifted: HashMap<u64, Vec<&Note>> = HashMap::new();
@@ -85,7 +86,7 @@ impl<'a> Builder<'a> {
                 // It belonged to a conversation that the person ended.
                 NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
                 // It was for a part of the work after which another one began.
-                NoteKind::Constraint if self.is_of_ended_mission(note) => continue,
+                NoteKind::Constraint if self.is_of_ended_mission(note, mission) => continue,
                 // A longer demand wants the same thing, among others.
                 NoteKind::Constraint if same_uses.contains(&std::ptr::from_ref(note)) => continue,
                 // It limited a request that is closed.
@@ -327,16 +328,19 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether a demand was for one part of the work, and the person began another part later.
-    fn is_of_ended_mission(&self, demand: &Note) -> bool {
-        if !is_of_mission(&demand.text) {
+    fn is_of_ended_mission(&self, demand: &Note, newest_mission: u64) -> bool {
+        if newest_mission <= demand.position || !is_of_mission(&demand.text) {
             return false;
         }
-        let begins = |request: &Request| begins_mission(&request.text) && has_steps(&request.text);
         let own = self.with_turn.requests.iter().rev().find(|request| request.position <= demand.position);
         // A request that is no longer stored is not known.
-        let is_own = own.is_none_or(|own| own.position != demand.position || begins_mission(&own.text));
-        let mut later = self.with_turn.requests.iter().rev().take_while(|request| request.position > demand.position);
-        is_own && later.any(begins)
+        own.is_none_or(|own| own.position != demand.position || begins_mission(&own.text))
+    }
+
+    /// Position of the newest request that begins a part of the work; 0 if there is none.
+    fn newest_mission(&self) -> u64 {
+        let begins = |request: &&Request| begins_mission(&request.text) && has_steps(&request.text);
+        self.with_turn.requests.iter().rev().find(begins).map_or(0, |request| request.position)
     }
 
     /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
