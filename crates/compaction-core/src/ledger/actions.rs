@@ -52,6 +52,8 @@ const LONGEST_FAILED: usize = 100;
 const MOST_FILES: usize = 2000;
 /// Most renaming commands whose file names are compared with all files.
 const MOST_RENAMINGS: usize = 256;
+/// Most deleted paths that are compared with all files.
+const MOST_DELETIONS: usize = 1024;
 /// UTF-16 units at the end of the words before a call that are searched for the file of the call.
 const LAST_WORDS: usize = 240;
 /// Commands that change the branch.
@@ -98,6 +100,8 @@ pub(super) struct Actions<'a> {
     removed_at: u64,
     /// Number of commands that renamed a file.
     renamings: usize,
+    /// Number of paths that were deleted.
+    deletions: usize,
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
     adding: HashMap<String, Change<'a>, TextHashing>,
@@ -702,8 +706,9 @@ impl<'a> Actions<'a> {
     fn delete(&mut self, path: &str, position: u64) {
         let is_whole = path.starts_with('/');
         let path = path.trim_end_matches('/').trim_start_matches("./").trim_start_matches("~/");
-        // Each deletion searches the files, so a very long list is not searched.
-        if path.is_empty() || self.files.len() > MOST_FILES {
+        // Each deletion searches the files, so neither may have any number.
+        self.deletions += 1;
+        if path.is_empty() || self.files.len() > MOST_FILES || self.deletions > MOST_DELETIONS {
             return;
         }
         let place_in = |file: &str| {
