@@ -256,9 +256,10 @@ impl FileRecord {
         self.written > 0 || self.edited > 0
     }
 
-    /// Whether it was written as a whole and deleted later, so that nothing is left of it.
+    /// Whether it was only written as a whole and deleted later, so that nothing is left of it. A file that was read or
+    /// edited may have been there before, and its deletion is a change.
     pub(crate) fn is_gone(&self) -> bool {
-        self.written > 0 && self.deleted_at > 0
+        self.written > 0 && self.read + self.edited == 0 && self.deleted_at > 0
     }
 }
 
@@ -463,9 +464,7 @@ impl Ledger {
 
     /// The paths of the files that changed after a message, the newest first.
     pub(crate) fn changed_since(&self, position: u64) -> Vec<&str> {
-        let mut changed: Vec<&FileRecord> = self.files.iter().filter(|file| file.changed_at > position).collect();
-        changed.sort_by(|left, right| (right.changed_at, &left.path).cmp(&(left.changed_at, &right.path)));
-        changed.into_iter().map(|file| file.path.as_str()).collect()
+        changed_since(self.files.iter(), position)
     }
 
     /// Position of the newest change of a file; 0 if there is none.
@@ -514,6 +513,13 @@ impl Ledger {
     pub fn unresolved_errors(&self) -> impl Iterator<Item = &ErrorRecord> {
         self.errors.iter().filter(|error| !error.is_resolved)
     }
+}
+
+/// The paths of those of some files that changed after a message, the newest first.
+fn changed_since<'f>(files: impl Iterator<Item = &'f FileRecord>, position: u64) -> Vec<&'f str> {
+    let mut changed: Vec<&FileRecord> = files.filter(|file| file.changed_at > position).collect();
+    changed.sort_by(|left, right| (right.changed_at, &left.path).cmp(&(left.changed_at, &right.path)));
+    changed.into_iter().map(|file| file.path.as_str()).collect()
 }
 
 /// How many items of each list, by its stored name, the compactions of the branch did not store.

@@ -686,9 +686,7 @@ impl<'a> Actions<'a> {
 
     /// The files that were changed after a position, the newest first.
     pub(super) fn changed_since(&self, position: u64) -> Vec<&str> {
-        let mut changed: Vec<&FileRecord> = self.files.values().filter(|file| file.changed_at > position).collect();
-        changed.sort_by(|left, right| (right.changed_at, &left.path).cmp(&(left.changed_at, &right.path)));
-        changed.into_iter().map(|file| file.path.as_str()).collect()
+        super::changed_since(self.files.values(), position)
     }
 
     /// Whether a command removed a file since `position`, and no call edited one.

@@ -380,12 +380,17 @@ pub(crate) fn worked_on_item(request: &str, paths: &[&str]) -> Option<String> {
     let more = paths.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let changed = || format!("changed {}{more}", names.join(", "));
-    (!names.is_empty()).then(|| answered_item(request, &changed(), true).replacen(FINISHED, WORKED_ON, 1))
+    (!names.is_empty()).then(|| format!("{}{}", worked_on_start(request), changed()))
 }
 
 /// The same for an answer without calls that only shows what could be done.
 pub(crate) fn proposed_item(request: &str, answer: &str) -> String {
     answered_item(request, answer, false).replacen(ANSWER, ONLY_PROPOSED, 1)
+}
+
+/// The beginning of that item.
+pub(super) fn worked_on_start(request: &str) -> String {
+    answered_start(request, true).replacen(FINISHED, WORKED_ON, 1)
 }
 
 /// Most files that are named as the outcome of a request.

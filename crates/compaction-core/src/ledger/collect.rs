@@ -8,7 +8,7 @@ use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, comes_back, continues_behind_praise, has_question, is_about,
     is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, opening, orders_undo,
-    proposed_item, rejects, reopens, shows, tells_failure, worked_on_item,
+    proposed_item, rejects, reopens, shows, tells_failure, worked_on_item, worked_on_start,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified};
@@ -20,8 +20,8 @@ use super::last_step::{LastStep, NewestCalls};
 use super::names::{NameKind, Names};
 use super::noise::praises_first;
 use super::notes::{
-    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, FINISHED, Note, NoteKind, NoteList, ORDERED, PUSHED, SourcePosition,
-    TOOK_BACK, UNDID, UNDID_WORK, WORKED_ON, undone,
+    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, Note, NoteKind, NoteList, ORDERED, PUSHED, SourcePosition, TOOK_BACK,
+    UNDID, UNDID_WORK, tells_work, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
@@ -422,8 +422,7 @@ impl<'a> Collector<'a> {
         if reports(words) {
             let since = self.dialogue.requests.iter().rev().nth(COMING_BACK).map_or(0, |one| one.position);
             let is_refuted = |note: &Note| note.position > since && is_about(words, &note.text);
-            let is_work = |note: &Note| [FINISHED, WORKED_ON].iter().any(|start| note.text.starts_with(start));
-            self.notes.take(NoteKind::Done, |note| is_work(note) && is_refuted(note));
+            self.notes.take(NoteKind::Done, |note| tells_work(&note.text) && is_refuted(note));
         }
         self.read_order_to_undo(place, words);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
@@ -564,8 +563,7 @@ impl<'a> Collector<'a> {
             for has_changed in [true, false] {
                 self.notes.remove(NoteKind::Done, &answered_start(&request.text, has_changed));
             }
-            let worked_on = answered_start(&request.text, true).replacen(FINISHED, WORKED_ON, 1);
-            self.notes.remove(NoteKind::Done, &worked_on);
+            self.notes.remove(NoteKind::Done, &worked_on_start(&request.text));
         }
     }
 

@@ -3,6 +3,7 @@
 //! other.
 
 use super::answers::{is_praise, verdict};
+use super::closed_requests::leads;
 use super::noise::says_nothing;
 use super::reasons::begins_with_pronoun;
 use super::statements::{Statement, Voice};
@@ -44,8 +45,7 @@ pub(super) fn companions(statements: &[Statement], left_out: &[bool]) -> Vec<Opt
         let end = end_of(start, &|other| other.position == one.position);
         // The words before a pasted text point at it.
         let is_pasted = |at: usize| at < end && statements[at].voice == Voice::Quote && !is_out(at);
-        for at in (start..end).filter(|at| statements[*at].voice == Voice::Person && introduces(&statements[*at].text))
-        {
+        for at in (start..end).filter(|at| statements[*at].voice == Voice::Person && leads(&statements[*at].text)) {
             companions[at] = Some(at + 1).filter(|next| is_pasted(*next));
         }
         let asked = (start..end).rev().find(|at| statements[*at].voice == Voice::Person && asks(&statements[*at].text));
@@ -109,12 +109,7 @@ fn follows(before: &Statement, after: &Statement) -> bool {
 }
 
 fn says_something(one: &Statement) -> bool {
-    one.voice != Voice::Announcement && !asks(&one.text) && !introduces(&one.text) && !says_nothing(&one.text)
-}
-
-/// Whether a sentence only introduces what follows it.
-fn introduces(text: &str) -> bool {
-    text.ends_with([':', '\u{ff1a}'])
+    one.voice != Voice::Announcement && !asks(&one.text) && !leads(&one.text) && !says_nothing(&one.text)
 }
 
 /// What a statement of the model needs in its own message: an introduction its first item, a row of a table with a bound the
@@ -129,8 +124,8 @@ fn needed_in_message(statements: &[Statement], index: usize) -> Option<usize> {
     if !one.is_of_model() {
         return None;
     }
-    if introduces(&one.text) {
-        return of_message(index + 1).filter(|next| !introduces(&next.text)).map(|_| index + 1);
+    if leads(&one.text) {
+        return of_message(index + 1).filter(|next| !leads(&next.text)).map(|_| index + 1);
     }
     let is_row = |at: usize| of_message(at).is_some_and(|other| other.text.contains(" | ") && has_bound(&other.text));
     if is_row(index) {

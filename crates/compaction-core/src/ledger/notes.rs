@@ -490,6 +490,12 @@ pub(crate) const ONLY_PROPOSED: &str = "Proposed: ";
 pub(crate) const FINISHED: &str = "Done: ";
 /// The same for a request whose answer tells no outcome. Its files changed.
 pub(crate) const WORKED_ON: &str = "Worked on: ";
+
+/// Whether an item tells a request for which something was done.
+pub(crate) fn tells_work(item: &str) -> bool {
+    [FINISHED, WORKED_ON].iter().any(|start| item.starts_with(start))
+}
+
 /// Comes between a request and the beginning of its answer.
 pub(crate) const ANSWERED_BY: &str = " -> ";
 /// Comes before the person's objection to that answer.

@@ -270,7 +270,8 @@ fn with_right(text: &str, ban: &str) -> Option<String> {
     if ban.split_whitespace().count() > FEW_WORDS || !begins_with_ban(ban) && !forbids(ban) {
         return None;
     }
-    let behind = text.get(ban.as_ptr() as usize - text.as_ptr() as usize + ban.len()..)?;
+    let at = (ban.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    let behind = text.get(at + ban.len()..)?;
     let next = sentences(behind.lines().next()?).find(|next| next.contains(char::is_alphanumeric))?;
     (says_right(next) && !next.ends_with(['?', '\u{ff1f}'])).then(|| one_line(&format!("{ban} {next}")))
 }

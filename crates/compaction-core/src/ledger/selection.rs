@@ -351,13 +351,10 @@ fn content(statement: &Statement) -> f32 {
         return 1.0;
     }
     let text = statement.text.as_str();
-    let words = normalised(text);
     let has_digit = || text.contains(|one: char| one.is_ascii_digit());
     match statement.voice {
-        _ if !text.contains('`') && has_digit() && (EFFORTS.is_said_in(text, &words) || text.starts_with(RETURN)) => {
-            EFFORT
-        }
-        Voice::Remark if is_guess(&words) => GUESS,
+        _ if !text.contains('`') && has_digit() && (text.starts_with(RETURN) || EFFORTS.is_said(text)) => EFFORT,
+        Voice::Remark if is_guess(&normalised(text)) => GUESS,
         _ if statement.is_of_model() && has_bound(text) => BOUND,
         _ => 1.0,
     }

@@ -361,7 +361,8 @@ impl Ledger {
             let is_told = |one: &&Statement| since < one.position && one.position < asked_at;
             let told = self.statements.iter().filter(is_told).filter(|one| one.voice == Voice::Report);
             // A list of tasks may only repeat them, with their states.
-            let only_names = |one: &&Statement| tasks.iter().any(|task| only_names_task(&one.text, &task.text));
+            let texts: Vec<String> = tasks.iter().map(|task| normalised(&task.text)).collect();
+            let only_names = |one: &&Statement| only_names_task(&one.text, &texts);
             let told = told.filter(|one| !only_names(one));
             let told: Vec<&str> = told.map(|one| one.text.as_str()).collect();
             coverage.read(&told.join("\n"));
@@ -373,11 +374,13 @@ impl Ledger {
     }
 }
 
-/// Whether a sentence has the words of a task and at most a few more, none of which says that it is done.
-fn only_names_task(sentence: &str, task: &str) -> bool {
-    let (words, own) = (normalised(sentence), normalised(task));
-    let more = words.strip_prefix(own.as_str()).filter(|_| !own.trim().is_empty());
-    more.is_some_and(|more| more.split_whitespace().count() <= MOST_OF_STATE && !says_done_of_task(more, sentence))
+/// Whether a sentence has the words of one of some `normalised` tasks and at most a few more, none of which says that it
+/// is done.
+fn only_names_task(sentence: &str, tasks: &[String]) -> bool {
+    let words = normalised(sentence);
+    let is_state = |more: &str| more.split_whitespace().count() <= MOST_OF_STATE && !says_done_of_task(more, sentence);
+    let mut tasks = tasks.iter().filter(|task| !task.trim().is_empty());
+    tasks.any(|task| words.strip_prefix(task.as_str()).is_some_and(is_state))
 }
 
 /// Most words behind a task that name its state.

@@ -61,7 +61,9 @@ fn without_parts(text: &str, open: &str, close: &str) -> Option<String> {
         said.push_str(&text[end..at]);
         end = at + closed + close.len();
         if !close.ends_with('>') {
-            end += text[end..].find('>').map_or(0, |rest| rest + 1);
+            let rest = &text[end..];
+            let number = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+            end += if rest[number..].starts_with('>') { number + 1 } else { number };
         }
     }
     (end > 0).then(|| said + &text[end..])

@@ -15,7 +15,7 @@ use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
     KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO,
-    REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON,
+    REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON, tells_work,
 };
 use crate::ledger::problems::own_words;
 use crate::ledger::reasons::says_impossible;
@@ -113,8 +113,7 @@ impl<'a> Builder<'a> {
     /// Whether a note is the item of a request whose changes were all undone.
     pub(super) fn is_undone(&self, note: &Note) -> bool {
         let is_taken_back = || self.states.is_taken_back(note.position, |files| files.is_empty());
-        let is_work = [FINISHED, WORKED_ON].iter().any(|start| note.text.starts_with(start));
-        is_work && (self.undone.has(note.position) || is_taken_back()) || self.is_refuted(note)
+        tells_work(&note.text) && (self.undone.has(note.position) || is_taken_back()) || self.is_refuted(note)
     }
 
     /// Whether a note contains an answer that something is not possible, although a command that had failed for the

@@ -212,9 +212,9 @@ impl<'a> Builder<'a> {
         match () {
             () if is_undone() => TAKEN_BACK,
             () if self.undone.has(request.position) || is_objected || self.is_not_solved(request) => "",
-            () if !has_question(&request.text) && has(true) && !self.leaves_work(request) => DONE,
             () if has(true) || has(false) || self.is_answered(request) => {
-                match !has_question(&request.text) && self.has_changed_for(request) && !self.leaves_work(request) {
+                let is_made = || has(true) || self.has_changed_for(request);
+                match !has_question(&request.text) && is_made() && !self.leaves_work(request) {
                     true => DONE,
                     false => DONE_WITH,
                 }

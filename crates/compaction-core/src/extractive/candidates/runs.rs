@@ -38,6 +38,8 @@ const MOST_SETTINGS: usize = 32;
 const LONGEST_SETTING: usize = 80;
 /// Fewest characters of the name of a setting.
 const SHORTEST_NAME: usize = 4;
+/// Parts of the names of settings with a secret, which no rule may recognise.
+const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL"];
 /// Most bytes of a command that are searched for settings.
 const SEARCHED: usize = 1000;
 /// Number of newest runs that are searched for the files that the model runs.
@@ -203,6 +205,7 @@ fn is_setting(word: &str) -> bool {
     let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     name.len() >= SHORTEST_NAME
         && name.bytes().all(is_of_name)
+        && !SECRET.iter().any(|part| name.contains(part))
         && word.len() <= LONGEST_SETTING
         && !value.is_empty()
         && !value.contains(['$', '"', '\'', '`', '('])
@@ -244,6 +247,7 @@ mod tests {
             ("make TARGET=all", &[]),
             ("FILE=$(mktemp) make", &[]),
             ("A=1 make", &[]),
+            ("SHOP_TOKEN=abc DB_PASSWORD=x make", &[]),
             ("env", &[]),
         ] {
             assert_eq!(settings(command).collect::<Vec<_>>(), expected, "{command}");
