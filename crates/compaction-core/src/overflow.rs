@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::phrases::{EVERY, Table, listed, table};
+use crate::phrases::{EVERY, Table, built, listed};
 
 /// The class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -654,7 +654,7 @@ fn has_too_many_tokens(sentence: &str) -> bool {
     })
 }
 
-const TEXTS: [Table; 1] = [table!("overflow/table.txt")];
+const TEXTS: Table = built!("overflow/table.txt");
 
 /// Limits on requests or tokens per time. They are checked first, because they mention tokens too.
 const RATE_LIMIT: &[&str] = listed!(EVERY, "overflow: rate limits");

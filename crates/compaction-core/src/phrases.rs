@@ -3,8 +3,10 @@
 //! brackets, and spaces at its ends. A line that begins with `#` is a comment.
 //!
 //! The tables of this folder (`phrases/*.txt`) contain the words that the modules of the crate search for, as lists
-//! with the name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read when the
-//! crate is compiled. A new language is a new table in `SPACED` or `UNSPACED` and in `EVERY`.
+//! with the name of their module: `[answers: refusals]`. The build script reads them. A new language is a new table in
+//! `SPACED` or `UNSPACED` of the build script. Other crates have tables of their own, which the compiler reads.
+
+pub mod reading;
 
 /// A table: its lists in their order.
 pub type Table = &'static [List];
@@ -13,195 +15,98 @@ pub type Table = &'static [List];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct List {
     pub(crate) name: &'static str,
-    /// The [`key`] of the name.
+    /// The [`reading::key`] of the name.
     key: u64,
-    /// The text of its phrases.
-    pub(crate) phrases: &'static str,
+    pub(crate) phrases: &'static [&'static str],
 }
 
-/// The table in a file, whose path begins at the folder of the module.
+impl List {
+    /// A list with its name and its phrases.
+    pub const fn new(name: &'static str, phrases: &'static [&'static str]) -> Self {
+        Self { name, key: reading::key(name.as_bytes()), phrases }
+    }
+}
+
+/// A table that the build script has read. Its path begins at the folder `src`.
+macro_rules! built {
+    ($file:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/", $file, ".rs"))
+    };
+}
+pub(crate) use built;
+
+/// The table in a file that the compiler reads. Its path begins at the folder of the module. The compiler interprets what
+/// reads it in every build, so this is for small tables.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! table {
     ($file:literal) => {{
+        use $crate::phrases::{List, lists, reading};
         const TEXT: &str = include_str!($file);
-        const LISTS: [$crate::phrases::List; $crate::phrases::lists::<0>(TEXT).1] = $crate::phrases::lists(TEXT).0;
+        const PHRASES: [&str; reading::phrases::<0>(TEXT).1] = reading::phrases(TEXT).0;
+        const LISTS: [List; lists::<0>(TEXT, &PHRASES).1] = lists(TEXT, &PHRASES).0;
         &LISTS
     }};
 }
 pub use table;
 
-pub(crate) const ENGLISH: Table = table!("phrases/english.txt");
-pub(crate) const GERMAN: Table = table!("phrases/german.txt");
-pub(crate) const FRENCH: Table = table!("phrases/french.txt");
-pub(crate) const SPANISH: Table = table!("phrases/spanish.txt");
-pub(crate) const PORTUGUESE: Table = table!("phrases/portuguese.txt");
-pub(crate) const ITALIAN: Table = table!("phrases/italian.txt");
-pub(crate) const RUSSIAN: Table = table!("phrases/russian.txt");
-pub(crate) const DUTCH: Table = table!("phrases/dutch.txt");
-/// Languages with few known words.
-const OTHERS: Table = table!("phrases/others.txt");
-const CHINESE: Table = table!("phrases/chinese.txt");
-const JAPANESE: Table = table!("phrases/japanese.txt");
-const KOREAN: Table = table!("phrases/korean.txt");
+pub(crate) const ENGLISH: Table = built!("phrases/english.txt");
+pub(crate) const GERMAN: Table = built!("phrases/german.txt");
+pub(crate) const FRENCH: Table = built!("phrases/french.txt");
+pub(crate) const SPANISH: Table = built!("phrases/spanish.txt");
+pub(crate) const PORTUGUESE: Table = built!("phrases/portuguese.txt");
+pub(crate) const ITALIAN: Table = built!("phrases/italian.txt");
+pub(crate) const RUSSIAN: Table = built!("phrases/russian.txt");
+pub(crate) const DUTCH: Table = built!("phrases/dutch.txt");
 /// Words of command lines and of what programs print.
-pub(crate) const PROGRAMS: [Table; 1] = [table!("phrases/programs.txt")];
+pub(crate) const PROGRAMS: Table = built!("phrases/programs.txt");
 /// Texts that the harnesses of agents put into messages.
-pub(crate) const HARNESSES: [Table; 1] = [table!("phrases/harnesses.txt")];
+pub(crate) const HARNESSES: Table = built!("phrases/harnesses.txt");
+/// The languages with spaces between words, joined.
+pub(crate) const SPACED: Table = built!("spaced");
+/// The languages without spaces, or with long endings, like Korean, joined. Their phrases are searched for as substrings.
+pub(crate) const UNSPACED: Table = built!("unspaced");
+/// All languages, joined.
+pub(crate) const EVERY: Table = built!("every");
 
-/// The languages with spaces between words.
-pub(crate) const SPACED: [Table; 9] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS];
-/// The languages without spaces, or with long endings, like Korean. Their phrases are searched for as substrings.
-pub(crate) const UNSPACED: [Table; 3] = [CHINESE, JAPANESE, KOREAN];
-/// All languages.
-pub(crate) const EVERY: [Table; 12] =
-    [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS, CHINESE, JAPANESE, KOREAN];
-
-/// The phrases of a list in some of the tables, as a constant `&[&str]`. A list that is in none of them does not
-/// compile.
+/// The phrases of a list of a table, as a constant `&[&str]`. A list that is not in it does not compile.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! listed {
-    ($tables:expr, $list:literal) => {{
-        const COUNT: usize = $crate::phrases::read::<0>(&$tables, $list).1;
-        const { assert!(COUNT > 0, "no table has this list") };
-        const PHRASES: [&str; COUNT] = $crate::phrases::read(&$tables, $list).0;
-        &PHRASES
+    ($table:expr, $list:literal) => {{
+        const PHRASES: &[&str] = $crate::phrases::phrases_of($table, $list);
+        const { assert!(!PHRASES.is_empty(), "the table has no such list") };
+        PHRASES
     }};
 }
 pub use listed;
 
-// The compiler interprets these functions in every build, and most of that time goes into calls. So they loop over
-// bytes and positions, and split texts only to keep a phrase.
-
-/// The first `N` phrases of a list in `tables`, and the number of all its phrases.
-pub const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static str; N], usize) {
-    let (mut phrases, mut count, mut table, key) = ([""; N], 0, 0, key(list.as_bytes()));
-    while table < tables.len() {
-        let text = phrases_of(tables[table], list, key);
-        let bytes = text.as_bytes();
-        let (mut start, mut end, mut rest) = next(bytes, 0);
-        while start < end {
-            if count < N {
-                phrases[count] = part(text, start, end);
-            }
-            count += 1;
-            (start, end, rest) = next(bytes, rest);
-        }
-        table += 1;
-    }
-    (phrases, count)
-}
-
-/// The phrases in the text of a list.
-pub(crate) fn each(text: &'static str) -> impl Iterator<Item = &'static str> {
-    let mut rest = 0;
-    std::iter::from_fn(move || {
-        let (start, end, behind) = next(text.as_bytes(), rest);
-        rest = behind;
-        (start < end).then(|| &text[start..end])
-    })
-}
-
-/// Where the first phrase at or after a position in the text of a list starts and ends, and the position after it. At
-/// the end of the text, the phrase is empty.
-const fn next(text: &[u8], mut at: usize) -> (usize, usize, usize) {
-    let length = text.len();
+/// The phrases of a list; none if the table has no such list.
+pub const fn phrases_of(table: Table, list: &str) -> &'static [&'static str] {
+    let (length, key, mut at) = (table.len(), reading::key(list.as_bytes()), 0);
     while at < length {
-        if text[at] == b'#' {
-            at = find(text, at, b'\n', b'\n') + 1;
-            continue;
-        }
-        let mut start = at;
-        while start < length && matches!(text[start], b' ' | b'\t' | b'\n' | b'\r') {
-            start += 1;
-        }
-        if start < length && text[start] == b'`' {
-            let end = find(text, start + 1, b'`', b'`');
-            return (start + 1, end, end + 1);
-        }
-        let behind = find(text, at, b',', b'\n');
-        let mut end = behind;
-        while start < end && matches!(text[end - 1], b' ' | b'\t' | b'\r') {
-            end -= 1;
-        }
-        if start < end {
-            return (start, end, behind + 1);
-        }
-        at = behind + 1;
-    }
-    (length, length, length)
-}
-
-/// The text of the phrases of a list, whose [`key`] is given; empty if the table has no such list.
-const fn phrases_of(table: Table, list: &str, key: u64) -> &'static str {
-    let (length, mut at) = (table.len(), 0);
-    while at < length {
-        if table[at].key == key && is_same(table[at].name.as_bytes(), list.as_bytes()) {
+        if table[at].key == key && reading::is_same(table[at].name.as_bytes(), list.as_bytes()) {
             return table[at].phrases;
         }
         at += 1;
     }
-    ""
+    &[]
 }
 
-/// The first `N` lists of a table, and the number of all its lists.
-pub const fn lists<const N: usize>(table: &'static str) -> ([List; N], usize) {
-    let bytes = table.as_bytes();
-    let (mut lists, mut count) = ([List { name: "", key: 0, phrases: "" }; N], 0);
-    let mut start = list_from(bytes, 0);
-    while start < bytes.len() {
-        let end = list_from(bytes, start + 1);
+/// The first `N` lists of a table whose [`reading::phrases`] are given, and the number of all its lists.
+pub const fn lists<const N: usize>(text: &'static str, mut phrases: &'static [&'static str]) -> ([List; N], usize) {
+    let (mut lists, mut count) = ([List::new("", &[]); N], 0);
+    let (mut list, mut rest) = reading::next_list(text);
+    while let Some((name, of_list)) = list {
         if count < N {
-            let bracket = find(bytes, start, b']', b']');
-            let name = part(table, start + 1, bracket);
-            lists[count] = List { name, key: key(name.as_bytes()), phrases: part(table, bracket + 1, end) };
+            let (own, others) = phrases.split_at(reading::count(of_list));
+            lists[count] = List::new(name, own);
+            phrases = others;
         }
         count += 1;
-        start = end;
+        (list, rest) = reading::next_list(rest);
     }
     (lists, count)
-}
-
-/// The position of the first bracket that begins a line, at a position or after it; otherwise that of the end.
-const fn list_from(text: &[u8], mut at: usize) -> usize {
-    let length = text.len();
-    while at < length && !(text[at] == b'[' && (at == 0 || text[at - 1] == b'\n')) {
-        at += 1;
-    }
-    at
-}
-
-/// The position of the first of two bytes, at a position or after it; otherwise that of the end.
-const fn find(text: &[u8], mut at: usize, one: u8, other: u8) -> usize {
-    let length = text.len();
-    while at < length && text[at] != one && text[at] != other {
-        at += 1;
-    }
-    at
-}
-
-/// The text between two positions.
-const fn part(text: &'static str, start: usize, end: usize) -> &'static str {
-    text.split_at(end).0.split_at(start).1
-}
-
-/// A hash of a name; few names share one.
-const fn key(name: &[u8]) -> u64 {
-    let (length, mut key, mut at) = (name.len(), 0, 0_usize);
-    while at < length {
-        key = (key ^ name[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        at += 1;
-    }
-    key
-}
-
-const fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let mut at = 0;
-    while one.len() == other.len() && at < one.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len() && one.len() == other.len()
 }
 
 #[cfg(test)]
@@ -261,7 +166,6 @@ mod tests {
         let quoted: HashSet<&str> = sources.split('"').collect();
         let folders = ["phrases", "overflow", "ledger/constraints", "ledger/withdrawals"];
         let tables = folders.map(|tables| texts(&folder.join(tables), "txt"));
-        assert_eq!(tables[0].len(), EVERY.len() + PROGRAMS.len() + HARNESSES.len());
         for table in tables.into_iter().flatten() {
             let mut names = HashSet::new();
             let wrong = wrong_lines(&table, |name| quoted.contains(name));
@@ -276,26 +180,28 @@ mod tests {
 
     #[test]
     fn lists_of_several_tables_are_joined_in_their_order() {
-        const fn list(name: &'static str, phrases: &'static str) -> List {
-            List { name, key: key(name.as_bytes()), phrases }
-        }
-        const ONE: Table = &[list("a: words", "\ntake, go for,\npick\n\n"), list("a: more", "\nno longer\n")];
-        const OTHER: Table = &[list("a: words", "\nnimm\n")];
-        assert_eq!(listed!([ONE, OTHER], "a: words"), &["take", "go for", "pick", "nimm"]);
-        assert_eq!(listed!([ONE, OTHER], "a: more"), &["no longer"]);
-        assert_eq!(read::<1>(&[OTHER], "a: more"), ([""], 0));
-        const COMMENTED: Table = &[list("a: words", "\n# one, two\ntake\n#\npick\n# three")];
-        assert_eq!(read::<2>(&[COMMENTED], "a: words"), (["take", "pick"], 2));
-        let text = "[a: words]\ntake, go for,\npick\n\n[a: more]\nno longer\n";
-        assert_eq!(lists::<2>(text), ([ONE[0], ONE[1]], 2));
+        let own = |table| phrases_of(table, "cues: trivial");
+        let joined = [own(ENGLISH), own(GERMAN)].concat();
+        assert!(!joined.is_empty());
+        assert_eq!(own(SPACED)[..joined.len()], joined);
+        assert_eq!(own(EVERY), [own(SPACED), own(UNSPACED)].concat());
+    }
+
+    #[test]
+    fn a_table_has_its_lists_with_their_phrases() {
+        const TEXT: &str = "[a: words]\n# one, two\ntake, go for,\npick\n#\n\n[a: more]\nno longer\n# three";
+        const PHRASES: [&str; 4] = reading::phrases(TEXT).0;
+        const LISTS: [List; 2] = lists(TEXT, &PHRASES).0;
+        assert_eq!((reading::phrases::<0>(TEXT).1, lists::<0>(TEXT, &PHRASES).1), (4, 2));
+        assert_eq!(listed!(&LISTS, "a: words"), &["take", "go for", "pick"]);
+        assert_eq!(listed!(&LISTS, "a: more"), &["no longer"]);
+        assert!(phrases_of(&LISTS, "a: none").is_empty());
     }
 
     #[test]
     fn phrases_between_backquotes_stand_as_they_are() {
         let text = "[a: words]\n`[x], y `, z,\n`# A`\n# no, phrase\n`b`\n";
-        let (lists, count) = lists::<1>(text);
-        assert_eq!((lists[0].name, count), ("a: words", 1));
-        assert_eq!(each(lists[0].phrases).collect::<Vec<_>>(), ["[x], y ", "z", "# A", "b"]);
+        assert_eq!(reading::phrases::<5>(text), (["[x], y ", "z", "# A", "b", ""], 4));
     }
 
     #[test]

@@ -20,7 +20,7 @@ static ALL: WordList = word_list!("completed: all");
 static BESIDE: WordList = word_list!("completed: beside");
 /// The words for finished work and for all of it in English, where `todo` is none of these.
 static ENGLISH: [WordList; 2] =
-    [word_list!([crate::phrases::ENGLISH], "completed: done"), word_list!([crate::phrases::ENGLISH], "completed: all")];
+    [word_list!(crate::phrases::ENGLISH, "completed: done"), word_list!(crate::phrases::ENGLISH, "completed: all")];
 /// Words for finished work that also order it, or name something else, at the beginning of a text.
 static AMBIGUOUS: WordList = word_list!("completed: ambiguous");
 /// Words before the number of a task in a list of tasks.

@@ -123,9 +123,9 @@ struct Contrasts {
 macro_rules! contrasts_of {
     ($table:ident) => {
         Contrasts {
-            should: word_list!([phrases::$table], "constraints: should"),
-            behind: word_list!([phrases::$table], "constraints: contrasts"),
-            within: word_list!([phrases::$table], "constraints: contrasts within"),
+            should: word_list!(phrases::$table, "constraints: should"),
+            behind: word_list!(phrases::$table, "constraints: contrasts"),
+            within: word_list!(phrases::$table, "constraints: contrasts within"),
         }
     };
 }
@@ -151,9 +151,9 @@ struct Later {
 macro_rules! later_of {
     ($table:ident) => {
         Later {
-            before: word_list!([phrases::$table], "constraints: before doing"),
-            endings: listed!([phrases::$table], "constraints: verb endings"),
-            no_verbs: word_list!([phrases::$table], "constraints: no verbs"),
+            before: word_list!(phrases::$table, "constraints: before doing"),
+            endings: listed!(phrases::$table, "constraints: verb endings"),
+            no_verbs: word_list!(phrases::$table, "constraints: no verbs"),
         }
     };
 }

@@ -388,12 +388,16 @@ macro_rules! word_list {
             $crate::phrases::listed!($crate::phrases::UNSPACED, $list)
         )
     };
-    ($tables:expr, $list:literal) => {
-        $crate::ledger::text::word_list!($tables, $list, &[])
+    ($table:expr, $list:literal) => {
+        $crate::ledger::text::word_list!($table, $list, &[])
     };
-    ($tables:expr, $list:literal, $pieces:expr) => {
+    ($table:expr, $list:literal, $pieces:expr) => {
         $crate::ledger::text::WordList::new(
-            const { &$crate::ledger::text::by_group(*$crate::phrases::listed!($tables, $list)) },
+            const {
+                const PHRASES: &[&str] = $crate::phrases::listed!($table, $list);
+                const GROUPED: [&str; PHRASES.len()] = $crate::ledger::text::by_group(PHRASES);
+                &GROUPED
+            },
             $pieces,
         )
     };
@@ -404,8 +408,8 @@ pub(crate) use word_list;
 const GROUPS: usize = 64;
 
 /// The phrases of a list, those of the same group together.
-pub(crate) const fn by_group<const N: usize>(words: [&str; N]) -> [&str; N] {
-    let mut next = starts_of_groups(&words);
+pub(crate) const fn by_group<const N: usize>(words: &[&'static str]) -> [&'static str; N] {
+    let mut next = starts_of_groups(words);
     let (mut sorted, mut at) = ([""; N], 0);
     while at < N {
         let (group, _) = beginning(words[at].as_bytes());
@@ -641,7 +645,7 @@ pub(crate) fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phrases::{UNSPACED, each};
+    use crate::phrases::UNSPACED;
 
     #[test]
     fn thinking_in_tags_is_not_said() {
@@ -685,8 +689,8 @@ mod tests {
     fn phrases_without_spaces_begin_with_a_character_of_their_script() {
         // These are compared with the words of a text, too.
         let others = ["answers: routine", "cues: trivial"];
-        for list in UNSPACED.into_iter().flatten().filter(|list| !others.contains(&list.name)) {
-            let wrong: Vec<&str> = each(list.phrases).filter(|phrase| !begins_piece(phrase.as_bytes()[0])).collect();
+        for list in UNSPACED.iter().filter(|list| !others.contains(&list.name)) {
+            let wrong: Vec<_> = list.phrases.iter().filter(|phrase| !begins_piece(phrase.as_bytes()[0])).collect();
             assert!(wrong.is_empty(), "{}: {wrong:?}", list.name);
         }
     }

@@ -336,14 +336,14 @@ fn slot(key: u32) -> usize {
 
 /// The function words of each language.
 const LANGUAGES: [&[&str]; 8] = [
-    listed!([ENGLISH], "question: function words"),
-    listed!([GERMAN], "question: function words"),
-    listed!([FRENCH], "question: function words"),
-    listed!([SPANISH], "question: function words"),
-    listed!([PORTUGUESE], "question: function words"),
-    listed!([ITALIAN], "question: function words"),
-    listed!([RUSSIAN], "question: function words"),
-    listed!([DUTCH], "question: function words"),
+    listed!(ENGLISH, "question: function words"),
+    listed!(GERMAN, "question: function words"),
+    listed!(FRENCH, "question: function words"),
+    listed!(SPANISH, "question: function words"),
+    listed!(PORTUGUESE, "question: function words"),
+    listed!(ITALIAN, "question: function words"),
+    listed!(RUSSIAN, "question: function words"),
+    listed!(DUTCH, "question: function words"),
 ];
 
 /// For each word, whether it is a function word in the most likely languages of the question.

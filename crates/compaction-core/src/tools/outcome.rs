@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 120;
 /// Maximum UTF-16 units of a result that is an error message. Files with the same beginning are longer.
 const LONGEST_ERROR: usize = 1_500;
 /// Beginnings of lines with an exit code, after brackets.
-const STARTS: &[&str] = listed!([ENGLISH], "outcome: starts");
+const STARTS: &[&str] = listed!(ENGLISH, "outcome: starts");
 /// Whether one of them begins with a byte.
 const BEGINS: [bool; 256] = {
     let mut begins = [false; 256];
@@ -32,15 +32,15 @@ const BEGINS: [bool; 256] = {
     begins
 };
 /// Text directly before an exit code.
-const PHRASES: &[&str] = listed!([ENGLISH], "outcome: before codes");
+const PHRASES: &[&str] = listed!(ENGLISH, "outcome: before codes");
 /// Words with which a result says that the command still runs, in lower case.
-const RUNNING: &[&str] = listed!([ENGLISH], "outcome: running");
+const RUNNING: &[&str] = listed!(ENGLISH, "outcome: running");
 static RUNNING_FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| RUNNING.iter().map(Finder::new).collect());
 /// Words by which the result of an edit says that a part was not applied, in lower case.
-const UNAPPLIED: &[&str] = listed!([ENGLISH], "outcome: unapplied");
+const UNAPPLIED: &[&str] = listed!(ENGLISH, "outcome: unapplied");
 /// Parts of an edit that results count.
-const PARTS: &[&str] = listed!([ENGLISH], "outcome: parts");
-const MISSING: &[&str] = listed!([ENGLISH], "outcome: missing");
+const PARTS: &[&str] = listed!(ENGLISH, "outcome: parts");
+const MISSING: &[&str] = listed!(ENGLISH, "outcome: missing");
 
 /// Whether a result reports that its call failed (`true`) or succeeded (`false`). It looks at
 /// `is_error`, at an exit code in words or JSON at the beginning or end, and at the words by which an

@@ -94,39 +94,39 @@ const MAX_NAME: usize = 48;
 /// Maximum bytes of a password that a person would choose.
 const MAX_PASSWORD: usize = 200;
 
-pub(super) const TABLES: [Table; 1] = [table!("words.txt")];
+pub(super) const WORD_TABLE: Table = table!("words.txt");
 
 /// Placeholders for secrets, also within longer words.
-const PLACEHOLDERS: &[&str] = listed!(TABLES, "placeholders");
+const PLACEHOLDERS: &[&str] = listed!(WORD_TABLE, "placeholders");
 /// Words that are not secret, even with digits and symbols around them.
-const WORDS: &[&str] = listed!(TABLES, "words");
+const WORDS: &[&str] = listed!(WORD_TABLE, "words");
 /// Words after a name for a password that are not passwords: what it is, what it must be, its name in other languages,
 /// types, and words of programs.
-const NO_PASSWORDS: &[&str] = listed!(TABLES, "no passwords");
+const NO_PASSWORDS: &[&str] = listed!(WORD_TABLE, "no passwords");
 /// Parts of such words.
-const NO_PASSWORD_PARTS: &[&str] = listed!(TABLES, "no password parts");
+const NO_PASSWORD_PARTS: &[&str] = listed!(WORD_TABLE, "no password parts");
 /// Words before `password` in names of texts about passwords.
-const LABELS: &[&str] = listed!(TABLES, "labels");
+const LABELS: &[&str] = listed!(WORD_TABLE, "labels");
 /// Maximum bytes before a name on its line that are looked at.
 const MAX_LINE_PREFIX: usize = 120;
 /// Words before `KEY` in names of variables that are not secret.
-const OPEN_KEYS: &[&str] = listed!(TABLES, "open keys");
+const OPEN_KEYS: &[&str] = listed!(WORD_TABLE, "open keys");
 /// Words before `key` in the name of a secret key.
-const KEY_OWNERS: &[&str] = listed!(TABLES, "key owners");
+const KEY_OWNERS: &[&str] = listed!(WORD_TABLE, "key owners");
 /// Words before `pass` and `pw` in names of passwords that are written as one word.
-const PASSWORD_OWNERS: &[&str] = listed!(TABLES, "password owners");
+const PASSWORD_OWNERS: &[&str] = listed!(WORD_TABLE, "password owners");
 /// Words of sentences, which are not part of a password of several words.
-const SENTENCE_WORDS: &[&str] = listed!(TABLES, "sentence words");
+const SENTENCE_WORDS: &[&str] = listed!(WORD_TABLE, "sentence words");
 /// Verbs between a name and its value.
-pub(super) const VERBS: &[&str] = listed!(TABLES, "verbs");
+pub(super) const VERBS: &[&str] = listed!(WORD_TABLE, "verbs");
 /// Words before the name of a user.
-const USERS: &[&str] = listed!(TABLES, "users");
+const USERS: &[&str] = listed!(WORD_TABLE, "users");
 /// Words before `pin` in labels of the PIN of a person or a card.
-const PIN_OWNERS: &[&str] = listed!(TABLES, "pin owners");
+const PIN_OWNERS: &[&str] = listed!(WORD_TABLE, "pin owners");
 /// Words before `pin` in labels of pins of hardware and of versions.
-const HARDWARE: &[&str] = listed!(TABLES, "hardware and versions");
+const HARDWARE: &[&str] = listed!(WORD_TABLE, "hardware and versions");
 /// Words before `token` in names of tokens that are not secret, such as positions in a list.
-const OPEN_TOKENS: &[&str] = listed!(TABLES, "open tokens");
+const OPEN_TOKENS: &[&str] = listed!(WORD_TABLE, "open tokens");
 
 impl Check {
     /// The longest [`Check::reach`].

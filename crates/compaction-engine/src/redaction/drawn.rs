@@ -9,28 +9,28 @@ use std::ops::Range;
 
 use compaction_core::phrases::listed;
 
-use super::check::{self, Drawn, TABLES, VERBS};
+use super::check::{self, Drawn, VERBS, WORD_TABLE};
 
 /// The rule of these keys, which is also that of values after names.
 pub(super) const RULE: &str = "secret";
 
 /// Names of services that issue such keys. The lists that names are looked up in are in order.
-const SERVICES: &[&str] = listed!(TABLES, "services");
+const SERVICES: &[&str] = listed!(WORD_TABLE, "services");
 /// Names of services that are words of other meanings too. They need a word for a key beside them.
-const COMMON_SERVICES: &[&str] = listed!(TABLES, "common words as services");
+const COMMON_SERVICES: &[&str] = listed!(WORD_TABLE, "common words as services");
 /// Words for keys, and those in other scripts.
-const KEYS: &[&str] = listed!(TABLES, "service keys");
-const OTHER_KEYS: &[&str] = listed!(TABLES, "keys in other scripts");
+const KEYS: &[&str] = listed!(WORD_TABLE, "service keys");
+const OTHER_KEYS: &[&str] = listed!(WORD_TABLE, "keys in other scripts");
 /// Parts of prefixes that show the kind of a key, besides words for keys.
-const KINDS: &[&str] = listed!(TABLES, "kinds of keys");
+const KINDS: &[&str] = listed!(WORD_TABLE, "kinds of keys");
 /// Endings of the names of calls that create a client of a service or pass it the key.
-const CALLS: &[&str] = listed!(TABLES, "service calls");
+const CALLS: &[&str] = listed!(WORD_TABLE, "service calls");
 /// Words for values that are not keys.
-const OPEN_VALUES: &[&str] = listed!(TABLES, "open values");
+const OPEN_VALUES: &[&str] = listed!(WORD_TABLE, "open values");
 /// Names of blocks in which every value is secret.
-const SECRET_BLOCKS: &[&str] = listed!(TABLES, "secret blocks");
+const SECRET_BLOCKS: &[&str] = listed!(WORD_TABLE, "secret blocks");
 /// The beginnings of encoded files.
-const FILES: &[&str] = listed!(TABLES, "encoded files");
+const FILES: &[&str] = listed!(WORD_TABLE, "encoded files");
 
 /// Minimum and maximum bytes of a key.
 const MIN_KEY: usize = 20;

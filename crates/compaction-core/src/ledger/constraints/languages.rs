@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::ledger::terms::TextHashing;
 use crate::ledger::text::{has_any, normalised, starts_with_any};
-use crate::phrases::{self, Table, table};
+use crate::phrases::{Table, built};
 
 /// Whether a part of a sentence is an order in one of `languages`.
 pub(super) fn orders(sentence: &str, languages: Languages) -> bool {
@@ -75,18 +75,18 @@ impl Clause {
 
 /// The tables of languages with spaces between words.
 const LANGUAGE_TABLES: [Table; 12] = [
-    table!("english.txt"),
-    table!("german.txt"),
-    table!("french.txt"),
-    table!("spanish.txt"),
-    table!("portuguese.txt"),
-    table!("italian.txt"),
-    table!("russian.txt"),
-    table!("arabic.txt"),
-    table!("dutch.txt"),
-    table!("turkish.txt"),
-    table!("vietnamese.txt"),
-    table!("polish.txt"),
+    built!("ledger/constraints/english.txt"),
+    built!("ledger/constraints/german.txt"),
+    built!("ledger/constraints/french.txt"),
+    built!("ledger/constraints/spanish.txt"),
+    built!("ledger/constraints/portuguese.txt"),
+    built!("ledger/constraints/italian.txt"),
+    built!("ledger/constraints/russian.txt"),
+    built!("ledger/constraints/arabic.txt"),
+    built!("ledger/constraints/dutch.txt"),
+    built!("ledger/constraints/turkish.txt"),
+    built!("ledger/constraints/vietnamese.txt"),
+    built!("ledger/constraints/polish.txt"),
 ];
 
 const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
@@ -94,7 +94,11 @@ const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
 static LANGUAGES: LazyLock<[Language; 12]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
 
 /// The tables of languages without spaces between words, or with long endings. Cues are searched for as pieces of text.
-const SCRIPT_TABLES: [Table; 3] = [table!("chinese.txt"), table!("japanese.txt"), table!("korean.txt")];
+const SCRIPT_TABLES: [Table; 3] = [
+    built!("ledger/constraints/chinese.txt"),
+    built!("ledger/constraints/japanese.txt"),
+    built!("ledger/constraints/korean.txt"),
+];
 
 pub(super) static SCRIPTS: LazyLock<[Script; 3]> =
     LazyLock::new(|| SCRIPT_TABLES.map(|table| read(table, Script::list)));
@@ -156,7 +160,7 @@ fn read<T: Default>(table: Table, list: for<'t> fn(&'t mut T, &str) -> Option<&'
     let mut read = T::default();
     for one in table {
         if let Some(list) = list(&mut read, one.name) {
-            list.extend(phrases::each(one.phrases));
+            list.extend(one.phrases);
         }
     }
     read

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::super::terms::TextHashing;
-use crate::phrases::{List, Table, each, table};
+use crate::phrases::{List, Table, built};
 
 /// Defines [`Cue`], and the function that finds each cue by the name of its list in the tables.
 macro_rules! cues {
@@ -92,16 +92,16 @@ pub(super) enum Word {
 /// The tables of languages with spaces between words. If several languages match a sentence equally well, the first
 /// one counts.
 const TABLES: [Table; 6] = [
-    table!("english.txt"),
-    table!("german.txt"),
-    table!("french.txt"),
-    table!("spanish.txt"),
-    table!("portuguese.txt"),
-    table!("russian.txt"),
+    built!("ledger/withdrawals/english.txt"),
+    built!("ledger/withdrawals/german.txt"),
+    built!("ledger/withdrawals/french.txt"),
+    built!("ledger/withdrawals/spanish.txt"),
+    built!("ledger/withdrawals/portuguese.txt"),
+    built!("ledger/withdrawals/russian.txt"),
 ];
 /// Tables of languages without spaces between words. Phrases are searched for as pieces of text.
-const CHINESE_TABLE: Table = table!("chinese.txt");
-const JAPANESE_TABLE: Table = table!("japanese.txt");
+const CHINESE_TABLE: Table = built!("ledger/withdrawals/chinese.txt");
+const JAPANESE_TABLE: Table = built!("ledger/withdrawals/japanese.txt");
 
 /// A prepared table, of a language without spaces or of all languages with spaces.
 struct Phrases {
@@ -229,7 +229,7 @@ impl Phrases {
         let mut by_start: HashMap<&'static str, Vec<Phrase>, TextHashing> = HashMap::default();
         for (language, table) in tables.iter().enumerate() {
             for List { name, phrases, .. } in *table {
-                for words in each(phrases).map(words) {
+                for words in phrases.iter().copied().map(words) {
                     by_start.entry(start(&words)).or_default().push(Phrase { words, cue: cue(name), language });
                 }
             }
