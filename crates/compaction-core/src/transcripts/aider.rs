@@ -37,12 +37,19 @@ const RESET: &str = "git reset --hard HEAD~1";
 const FAILED_EDITS: [&str; 4] =
     ["The LLM did not conform to the edit format", "Malformed ", "Exception while updating files", "Failed to apply"];
 /// Notices of one edit that was not made, before and after the name of the file.
-const UNDONE_EDITS: [(&str, &str); 4] = [
+const UNDONE_EDITS: [(&str, &str); 5] = [
     ("Skipping edits to ", ""),
     ("Failed to apply edit to ", ""),
     ("Did not apply edit to ", " (--dry-run)"),
     ("Unable to create ", ", skipping edits."),
+    ("Unable to write file ", ATTEMPTS),
 ];
+const ATTEMPTS: &str = " attempts: ";
+/// The notice of a file that aider cannot read comes after its name.
+const UNREAD: &str = ": unable to read: ";
+/// What aider cannot do with git. The lines after the notice are what git printed.
+const FAILED_COMMIT: &str = "Unable to commit: ";
+const FAILED_ADD: &str = "Unable to add ";
 /// How aider says that a request to the model failed, besides the names of errors.
 const ERRORS: [&str; 3] = ["Traceback (most recent call last)", "Empty response received from LLM", "Error code: "];
 const TOKEN_LIMIT: &str = " has hit a token limit!";
@@ -87,6 +94,8 @@ impl Event {
 enum What {
     /// A command.
     Run(String),
+    /// A command of git that aider ran by itself and that failed.
+    Git(String),
     Undo,
     Lint,
     Edit,
@@ -225,6 +234,15 @@ impl Outputs {
             return is_refused.then(|| Event::run(&commands.join("\n"), &shown(), true));
         }
         let named = asked.strip_prefix(ADDS).and_then(|rest| rest.strip_suffix('?')?.strip_suffix(TO_CHAT));
+        if asked == CREATES_FILE && !subject.trim().is_empty() {
+            let path = subject.trim();
+            let asked = format!("{} {path}?", CREATES_FILE.trim_end_matches('?'));
+            // aider creates the empty file at once.
+            return Some(match is_refused {
+                true => Event::refused(&asked, answer),
+                false => Event::call("write", "path", path, &shown(), false),
+            });
+        }
         let file = if asked == ADDS_FILE { Some(subject.trim()) } else { named };
         let is_path = |path: &&str| !path.is_empty() && !path.contains(char::is_whitespace);
         if let Some(path) = file.filter(is_path) {
@@ -252,6 +270,7 @@ impl Outputs {
         }
         match what {
             What::Run(command) => events.push(Event::run(&command, &output, false)),
+            What::Git(command) => events.push(Event::run(&command, &output, true)),
             What::Undo => {
                 let is_removed = output.lines().any(|line| line.starts_with(REMOVED));
                 events.push(Event::run(RESET, &output, !is_removed && !is_continued));
@@ -315,12 +334,17 @@ fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
     if let Some(path) = notice.strip_prefix("Applied edit to ").filter(|_| is_line) {
         return Some(Event::call("edit", "path", path, shown, false));
     }
-    let undone = |(start, end): &(&str, &str)| notice.strip_prefix(start)?.strip_suffix(end);
+    if let Some((path, _)) = notice.split_once(UNREAD).filter(|_| is_line) {
+        return Some(Event::call("read", "path", path, shown, true));
+    }
+    let undone = |(start, end): &(&str, &str)| {
+        let rest = notice.strip_prefix(start)?;
+        // The reason follows the number of attempts.
+        let attempts = || Some(rest.split_once(end).filter(|_| *end == ATTEMPTS)?.0.rsplit_once(" after ")?.0);
+        rest.strip_suffix(end).or_else(attempts)
+    };
     if let Some(path) = UNDONE_EDITS.iter().find_map(undone).filter(|_| is_line) {
         return Some(Event::call("edit", "path", path, shown, true));
-    }
-    if notice.starts_with("Unable to commit: ") {
-        return Some(Event::run("git commit", shown, true));
     }
     let is_commit = notice.strip_prefix("Commit ").is_some_and(begins_with_hash);
     is_commit.then(|| Event::run("git commit", shown, false))
@@ -338,6 +362,13 @@ fn begun(notice: &str, shown: &str, is_run: bool) -> Option<What> {
     }
     if notice.starts_with(LINT) {
         return Some(What::Lint);
+    }
+    if notice.starts_with(FAILED_COMMIT) {
+        return Some(What::Git("git commit".to_owned()));
+    }
+    let added = notice.strip_prefix(FAILED_ADD).and_then(|rest| rest.split_once(": "));
+    if let Some((path, _)) = added.filter(|_| !is_run) {
+        return Some(What::Git(format!("git add {path}")));
     }
     let is_malformed = FAILED_EDITS.iter().any(|start| notice.starts_with(start));
     if is_malformed || (!is_run && failed_edits(shown).next().is_some()) {
