@@ -30,7 +30,8 @@ const MCP: &str = "MCP)(";
 /// Maximum bytes of the name of a tool, or of a model.
 const MAX_NAME: usize = 64;
 /// Beginnings of outputs that mean that a call did not succeed.
-const ERRORS: [&str; 4] = ["Error", "Interrupted", "Tool use rejected", "User rejected"];
+const ERRORS: [&str; 5] =
+    ["Error", "Interrupted", "Tool use rejected", "User rejected", "No (tell Claude what to do differently)"];
 const INTERRUPTED: &str = "Interrupted";
 const FAILED: &str = "API Error";
 /// How a line begins that says so of a person who refused a call, and what comes before their words.
