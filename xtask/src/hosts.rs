@@ -33,7 +33,7 @@ struct Host {
     newer_node: bool,
     /// Whether it may leave files in the home directory, as what is installed there does.
     installs_in_home: bool,
-    /// Whether `--quick` leaves it out, because of what it installs or how long it talks.
+    /// Whether `--quick` leaves it out, because of what it installs or how long it takes.
     long: bool,
 }
 
@@ -167,8 +167,8 @@ node ../compactd/clients/claude-code/test/run.mjs",
         ..host("pydantic-ai", "adapters/pydantic-ai/README.md")
     },
     // The conformance cases once more, by a runner that was written from their page.
-    Host { tests: "python3 tests/conformance/runner.py", ..host("runner", "") },
-    Host { tests: include_str!("hosts/first_version.sh"), ..host("first-version", "") },
+    Host { tests: "python3 tests/conformance/runner.py", long: true, ..host("runner", "") },
+    Host { tests: include_str!("hosts/first_version.sh"), long: true, ..host("first-version", "") },
 ];
 
 /// Hosts whose tests print screens, with their titles in `docs/editors.md`.

@@ -13,7 +13,7 @@ Usage: cargo xtask <chore>
   hosts [OPTION]...    follows the pages of all clients, editors, agents and libraries, and drives them
     --only NAME        this one alone; may be given again
     --without NAME     all but this one; may be given again
-    --quick            without those that install much or hold long conversations
+    --quick            without those that install much or take minutes
     --newest           with the newest packages of npm, pip and cargo, and not those of a known date
     --prepare          only installs the tools that hosts share, and builds nothing
   package [PROFILE]    packages as they are published, into target/packages; the release profile without a name
