@@ -145,6 +145,7 @@ impl Candidates {
         if !answers_first {
             builder.go_on(has_failed_runs);
         }
+        builder.for_later();
         builder.finished();
         Self { pool: builder.pool, checks: builder.checks }
     }

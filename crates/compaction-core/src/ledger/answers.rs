@@ -288,6 +288,13 @@ pub(crate) fn affirms_or_denies(sentence: &str) -> bool {
     verdict(sentence.trim_start_matches(['*', '_', ' '])).is_some()
 }
 
+/// Whether a clause is a word of yes or no and nothing else.
+pub(super) fn is_only_verdict(clause: &str) -> bool {
+    let words = normalised(clause);
+    let is_one = |list: &WordList<'_>| list.has(words.trim()) || list.pieces.contains(&clause.trim());
+    !clause.trim().is_empty() && (is_one(&ASSENTS) || is_one(&REFUSALS))
+}
+
 /// Whether a sentence is more than a greeting or a word of agreement.
 fn says_something(sentence: &str) -> bool {
     let words = normalised(sentence);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::answers::{agrees_with_person, is_no_refusal, misses};
+use super::answers::{agrees_with_person, is_no_refusal, is_only_verdict, misses};
 use super::bold::without_bold;
 use super::completed::{begins_with_done, finished_list, gives_up, narrates};
 use super::conclusions::is_at_it;
@@ -48,7 +48,19 @@ static INTRODUCING: WordList = word_list!("closed requests: introducing");
 /// Most words of such a beginning.
 const INTRODUCING_WORDS: usize = 4;
 /// Beginnings of sentences that do so whatever mark ends them: `Here's what I did.`
-static LEADING_TO_ALL: WordList = word_list!(SPACED, "closed requests: leading to all");
+static LEADING_TO_ALL: WordList = word_list!("closed requests: leading to all");
+/// Beginnings of sentences that say what has to be done. In languages with the verb at the end, they may be anywhere.
+static PLANNING: WordList = word_list!("closed requests: planning");
+/// Most words of such a beginning.
+const PLANNING_WORDS: usize = 4;
+/// Words that make a sentence a guess.
+static HYPOTHESES: WordList = word_list!("closed requests: hypotheses");
+/// Number of first words of a sentence among which they stand.
+const GUESSED_WITHIN: usize = 8;
+/// Number of first UTF-16 units for scripts without spaces.
+const GUESSED_FIRST: usize = 16;
+/// First words with which a model cheers what it saw, before it tells the next thing.
+static CHEERING: WordList = word_list!("closed requests: cheering");
 /// Longest request in an item, in UTF-16 units.
 const LONGEST_REQUEST: usize = 72;
 /// Longest answer in an item, in UTF-16 units.
@@ -112,22 +124,36 @@ pub(super) struct Asked {
     reopened: Option<String>,
     /// Whether the person praised the work, although no answer ended it.
     is_praised: bool,
+    /// Whether the request asks a question.
+    is_question: bool,
+    /// Whether the newest message of the answer ends with what the model does next.
+    is_announcing: bool,
     /// Position of the earliest request whose answer the person took back without a word; 0 for none.
     pub(super) taken_back: u64,
 }
 
 impl Asked {
     /// A request without an answer.
-    pub(super) fn at(position: u64) -> Self {
-        Self { position, ..Self::default() }
+    pub(super) fn at(position: u64, request: &str) -> Self {
+        Self { position, is_question: has_question(request), ..Self::default() }
     }
 
-    /// Adds a complete answer after `last_call`, which is the position of the latest call of a tool. `reply` is what it says
-    /// first.
-    pub(super) fn answer(&mut self, position: u64, last_call: u64, reply: Option<String>) {
+    /// Adds the complete answer `text` after `last_call`, which is the position of the latest call of a tool.
+    pub(super) fn answer_with(&mut self, position: u64, last_call: u64, text: &str) {
         if last_call < self.reminded_at || self.is_left {
             return;
         }
+        let reply = result_of(self.is_question, text);
+        let is_announcing = announces_at_end(text);
+        // What was said before a look at the thing itself is no answer.
+        if std::mem::replace(&mut self.is_announcing, is_announcing) {
+            self.reply = None;
+        }
+        self.answer(position, last_call, reply);
+    }
+
+    /// The same for an answer of which only `reply` is known, which is what it says.
+    pub(super) fn answer(&mut self, position: u64, last_call: u64, reply: Option<String>) {
         match self.answers.last_mut() {
             Some((first, last)) if last_call < *last => {
                 *last = position;
@@ -179,6 +205,16 @@ impl Asked {
         self.reopened.take()
     }
 
+    /// Whether the answer ends with what the model does next, and work came after it instead of an end.
+    pub(super) fn is_broken_off(&self, last_call: u64) -> bool {
+        self.is_announcing && self.answers.last().is_some_and(|(_, last)| *last < last_call)
+    }
+
+    /// Whether the request is a question with an answer.
+    pub(super) fn is_answered_question(&self) -> bool {
+        self.is_question && !self.answers.is_empty()
+    }
+
     /// Forgets the answers because the person refused them.
     pub(super) fn refuse(&mut self) {
         self.answers.clear();
@@ -214,6 +250,10 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
             _ if is_label(line) || is_item(line) => break,
             _ => {}
         }
+        // What leads to the next step is not what came of the work.
+        if is_end_of_step(line) {
+            return None;
+        }
         for sentence in sentences(line) {
             let sentence = one_line(&without_bold(sentence));
             // The paragraph is a thought.
@@ -239,6 +279,14 @@ pub(crate) fn opening(answer: &str) -> Option<String> {
         said = one_line(&finished_list(answer).join("; ").replace("**", ""));
     }
     (!said.is_empty()).then(|| clip_sentences(&said, LONGEST_REPLY))
+}
+
+/// Whether a line says something and then announces a step that follows it: `It is resolved. Let's go on:`.
+fn is_end_of_step(line: &str) -> bool {
+    leads(line) && {
+        let mut behind = sentences(line).skip(1);
+        behind.next().is_some_and(|next| is_announcement(behind.last().unwrap_or(next)))
+    }
 }
 
 /// Marks outside of ASCII with which a sentence begins.
@@ -280,9 +328,65 @@ fn is_outcome(sentence: &str) -> bool {
         && !is_at_it(sentence)
         && !instructs(sentence)
         && !is_conditional(sentence)
+        && !is_supposed(sentence)
         && !is_code(sentence)
         && !is_of_program(sentence)
 }
+
+/// Whether a sentence of an answer is a plan or a guess, which later work confirms or refutes.
+fn is_supposed(sentence: &str) -> bool {
+    let plans = PLANNING.starts(&first_words(sentence, PLANNING_WORDS)) || has_piece(sentence, PLANNING.pieces);
+    let guesses = || HYPOTHESES.is_in(&first_words(sentence, GUESSED_WITHIN)) || guesses_unspaced(sentence);
+    (plans || guesses()) && !begins_with_done(sentence)
+}
+
+/// The same for scripts without spaces, in which such words stand near the beginning or end the sentence.
+fn guesses_unspaced(sentence: &str) -> bool {
+    if sentence.is_ascii() {
+        return false;
+    }
+    let end = sentence.trim_end_matches(ENDS);
+    has_piece(prefix_utf16(sentence, GUESSED_FIRST), HYPOTHESES.pieces)
+        || HYPOTHESES.pieces.iter().any(|piece| end.ends_with(piece))
+}
+
+/// What an answer says of a request: a question is answered by the sentence with its yes or no, if there is one, and not
+/// by a cheer over what the model saw meanwhile. See [`opening`].
+pub(crate) fn result_of(is_question: bool, answer: &str) -> Option<String> {
+    if !is_question {
+        return opening(answer);
+    }
+    decided(answer).or_else(|| opening(answer).filter(|said| !CHEERING.begins(said)))
+}
+
+/// The first line of an answer that begins with a yes or no of its own, with the sentence behind it if it is short.
+fn decided(answer: &str) -> Option<String> {
+    let mut is_shown = false;
+    let lines = lines(answer).map(str::trim).filter(|line| !line.is_empty()).take(MOST_LINES);
+    let spoken = lines.filter(|line| {
+        is_shown ^= is_fence(line);
+        !is_shown && !is_fence(line)
+    });
+    spoken.map(without_marker).find_map(|line| {
+        let line = one_line(&without_bold(line));
+        let end = line.find(ENDS_OF_VERDICT)?;
+        if !is_only_verdict(&line[..end]) {
+            return None;
+        }
+        let mut said = String::new();
+        for sentence in sentences(&line) {
+            if !said.is_empty() && (utf16_len(&said) >= ENOUGH || !is_outcome(sentence)) {
+                break;
+            }
+            said.push_str(if said.is_empty() { "" } else { " " });
+            said.push_str(sentence.trim());
+        }
+        is_outcome(&said).then(|| clip_sentences(&said, LONGEST_REPLY))
+    })
+}
+
+/// Marks behind a yes or no.
+const ENDS_OF_VERDICT: [char; 9] = [',', '.', '!', ':', ';', '\u{2013}', '\u{2014}', '\u{ff0c}', '\u{3002}'];
 
 /// Whether a sentence is a command line or a line of a log: it has an option of a program outside of code, or begins with a
 /// path of Windows.
@@ -317,6 +421,7 @@ fn has_conclusion(text: &str) -> bool {
 pub(super) fn introduces(sentence: &str) -> bool {
     let words = first_words(sentence, INTRODUCING_WORDS);
     LEADING_TO_ALL.starts(&words)
+        || has_piece(sentence, LEADING_TO_ALL.pieces)
         || leads(sentence) && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING.pieces))
 }
 
@@ -345,6 +450,13 @@ pub(super) fn is_statement(sentence: &str) -> bool {
 
 /// Beginnings of the marks with which harnesses say that something was left out.
 const CUT_OFF: [&str; 2] = ["...[", "\u{2026}["];
+
+/// Whether the last sentence of an answer says what the model does next.
+fn announces_at_end(answer: &str) -> bool {
+    let last = answer.lines().rfind(|line| line.contains(char::is_alphanumeric)).unwrap_or_default();
+    let last = sentences(last).last().unwrap_or_default();
+    is_announcement(last) && !instructs(last) && !is_filler(last)
+}
 
 /// Whether such a sentence states a result.
 fn tells(sentence: &str) -> bool {
@@ -660,7 +772,7 @@ pub(crate) fn is_claim(sentence: &str) -> bool {
 static CONTINUING: WordList = word_list!("closed requests: continuing");
 
 /// Whether a message tells the model to continue.
-pub(super) fn continues(message: &str) -> bool {
+pub(crate) fn continues(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
     CONTINUING.begins(start)
 }
@@ -687,6 +799,44 @@ pub(crate) fn accepts(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_is_answered_by_a_yes_or_no_and_never_by_a_guess_or_a_plan() {
+        for (answer, expected) in [
+            ("Yes \u{2014} the remote is set to the shop.", Some("Yes \u{2014} the remote is set to the shop.")),
+            (
+                "Good point!\n\nWhen are the accounts made?\n\nNo, we have no such step. The import makes them.",
+                Some("No, we have no such step. The import makes them."),
+            ),
+            ("Ottima domanda!\n\nNo, non abbiamo questo passo.", Some("No, non abbiamo questo passo.")),
+            ("1) 是的，这正是导入失败的原因", Some("是的，这正是导入失败的原因")),
+            ("The menu has these gaps:\n- No page for it, and no link\n- Not in the index", None),
+            ("Great, the status of the task was updated.", None),
+            ("The address of the server might be wrong.", None),
+            ("Il problema potrebbe essere l'indirizzo del server.", None),
+            ("问题可能出在服务器的地址上。", None),
+            ("サーバーの住所が原因かもしれません。", None),
+            ("We need to make some new files first.", None),
+            ("Wir müssen zuerst einige neue Dateien anlegen.", None),
+            ("我们需要创建几个新文件。", None),
+            ("You pointed out a confusion of mine here.", None),
+            ("The conflict is resolved in the parser. Let's continue the merge:\n\n```\ngit merge\n```", None),
+        ] {
+            assert_eq!(result_of(true, answer).as_deref(), expected, "{answer}");
+        }
+        assert!(result_of(false, "Great, the status of the task was updated.").is_some());
+    }
+
+    #[test]
+    fn what_is_said_before_a_look_at_the_thing_is_no_answer() {
+        let mut asked = Asked::at(1, "where is the parser?");
+        asked.answer_with(2, 0, "I left the parser out of the list above. Let me look at its state.");
+        asked.answer_with(3, 0, "The parser is installed and not used by any build.");
+        assert_eq!(asked.reply.as_deref(), Some("The parser is installed and not used by any build."));
+        let mut asked = Asked::at(1, "read the log of the import");
+        asked.answer_with(2, 0, "I have read all of the log. I'll begin with the type of the field.");
+        assert!(!asked.is_broken_off(2) && asked.is_broken_off(3));
+    }
 
     #[test]
     fn a_report_about_what_was_done_reopens_it() {

@@ -7,8 +7,8 @@ use super::actions::{ActionKind, Actions, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, comes_back, continues_behind_praise, has_question, is_about,
-    is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, opening, orders_undo,
-    proposed_item, rejects, reopens, shows, tells_failure, worked_on_item, worked_on_start,
+    is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, orders_undo, proposed_item,
+    rejects, reopens, shows, tells_failure, worked_on_item, worked_on_start,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified};
@@ -177,7 +177,7 @@ impl<'a> Collector<'a> {
         self.expected = previous.last_request().filter(|last| ends_with_command(last)).map(|_| Expected::OfSkill);
         if let Some(open) = previous.requests.iter().rev().find(|request| request.asks_for_work()) {
             let answers = Some(previous.answered).filter(|answered| *answered > open.position);
-            self.asked = Asked::at(open.position);
+            self.asked = Asked::at(open.position, &open.text);
             let reply = || previous.reply.clone();
             answers.into_iter().for_each(|answered| self.asked.answer(answered, 0, reply()));
         }
@@ -429,11 +429,15 @@ impl<'a> Collector<'a> {
         if self.dialogue.requests.last().is_some_and(is_request) {
             self.note_undone(without_undo(words));
             let reopened = self.end_request(words);
-            self.asked = Asked::at(place.position).reopening(reopened);
+            self.asked = Asked::at(place.position, words).reopening(reopened);
         } else if is_substantive(words) && self.is_refused_by(words) {
             self.refute();
             self.asked.refuse();
-        } else if shows(words) || is_substantive(words) && self.has_changed() || self.dialogue.leads_elsewhere(words) {
+        } else if shows(words)
+            || is_substantive(words) && self.has_changed()
+            || self.dialogue.leads_elsewhere(words)
+            || self.asked.is_answered_question() && WORK.starts(&normalised(words))
+        {
             self.asked.leave();
             if self.comes_back(words) {
                 self.asked.reply = None;
@@ -611,6 +615,9 @@ impl<'a> Collector<'a> {
         let Some((_, position)) = asked.answers().last().copied().filter(|_| !is_refused && accepts(next)) else {
             return reopened.or_else(|| (is_refused && !shows(next)).then(|| request.text.clone()));
         };
+        if asked.is_broken_off(self.actions.last_call()) {
+            return None;
+        }
         request.is_answered = true;
         // An answer that is accepted settles what the request reported, too.
         let settles = |text: &str| is_settled_by_answer(text);
@@ -718,7 +725,8 @@ impl<'a> Collector<'a> {
             }
         }
         let has_words = !text.trim().is_empty();
-        let (reply, is_closing) = (opening(&text), !leads(text.trim_end().trim_end_matches('*')));
+        let is_closing = is_final && !leads(text.trim_end().trim_end_matches('*'));
+        let answer = if is_closing { text.clone().into_owned() } else { String::new() };
         if has_words {
             self.newest_calls.note_words(&text, place.position);
             self.actions.note_words(&text);
@@ -763,7 +771,7 @@ impl<'a> Collector<'a> {
         if is_final {
             self.actions.end_turn(&mut self.errors);
             if is_closing {
-                self.asked.answer(place.position, self.actions.last_call(), reply);
+                self.asked.answer_with(place.position, self.actions.last_call(), &answer);
             }
         }
         self.note_failure(assistant, place);

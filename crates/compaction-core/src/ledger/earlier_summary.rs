@@ -5,10 +5,11 @@ use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
     ANNOUNCED, ANSWER_LEFT, ANSWERED_WAITING, AT_FIRST, CAUSE, CHANGED, CHECKED_WITH, CHOICE_OF_USER, COMMAND,
-    COMMANDS, COMMIT_LEFT, DONE, DONE_WITH, FILES_LEFT, FOCUS, FOR_THE_USER, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND,
-    LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NEVER_PUSHED, NO_RESULT, NOT_ANSWERED, NOT_RUN, NOTHING_LEFT,
-    NoteKind, OLD_PLAN, OPEN_PARTS, PATHS, PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SEND_AGAIN, SHOWN,
-    SourcePosition, TAKEN_BACK, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WITHOUT_ANSWER, WORKING_ON, split_times,
+    COMMANDS, COMMIT_LEFT, DONE, DONE_WITH, FILES_LEFT, FOCUS, FOR_LATER, FOR_THE_USER, GO_ON, IDENTIFIERS, IDLE,
+    IN_BACKGROUND, LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NEVER_PUSHED, NO_RESULT, NOT_ANSWERED, NOT_RUN,
+    NOTHING_LEFT, NoteKind, OLD_PLAN, OPEN_PARTS, PARTLY_DONE, PATHS, PROPOSED, RECOMMENDED, REPLIES, RESOLVED,
+    SAID_LAST, SEND_AGAIN, SHOWN, STOPPED, SourcePosition, TAKEN_BACK, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED,
+    WITHOUT_ANSWER, WORKING_ON, split_times,
 };
 use super::statements::LONGEST;
 use super::text::clip_middle;
@@ -36,6 +37,7 @@ fn is_regenerated(item: &str) -> bool {
         RESOLVED,
         COMMAND,
         OPEN_PARTS,
+        FOR_LATER,
         FILES_LEFT,
         SEND_AGAIN,
         CAUSE,
@@ -80,13 +82,16 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
             for item in items().filter(|item| !is_regenerated(item) && outdated_words(item).is_none()) {
                 match item.strip_prefix(LATEST) {
                     Some(request) => {
-                        let bare = [DONE_WITH, ANSWERED_WAITING].iter().find_map(|mark| request.strip_suffix(mark));
+                        let bare =
+                            [DONE_WITH, ANSWERED_WAITING, STOPPED].iter().find_map(|mark| request.strip_suffix(mark));
                         latest = Some(bare.unwrap_or(request).to_owned());
                     }
                     None => {
                         let past = item.strip_prefix(AT_FIRST).or_else(|| item.strip_prefix(THEN));
                         let bare = past.and_then(|past| {
-                            [DONE, DONE_WITH, NOT_ANSWERED, TAKEN_BACK].iter().find_map(|mark| past.strip_suffix(mark))
+                            [DONE, DONE_WITH, PARTLY_DONE, NOT_ANSWERED, TAKEN_BACK]
+                                .iter()
+                                .find_map(|mark| past.strip_suffix(mark))
                         });
                         let item = bare.or(past).unwrap_or(item);
                         if !add_changes(item, &document.files.modified_files, collector) {

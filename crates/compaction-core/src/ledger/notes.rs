@@ -277,7 +277,13 @@ pub(crate) const THEN: &str = "Then: ";
 pub(crate) const PASTED: &str = "(pasted output) ";
 /// Ends the item of the latest request if no part of it is open.
 pub(crate) const DONE_WITH: &str = " (answered)";
-/// The same for a request whose answer waits for the person.
+/// Ends the item of a latest request whose answer says that the model stopped before the end.
+pub(crate) const STOPPED: &str = " (not finished, waits for the user)";
+/// Ends the item of an earlier request with a part that was left for later and not begun.
+pub(crate) const PARTLY_DONE: &str = " (done but for its last part)";
+/// Starts the part of a request that is to follow the rest of it.
+pub(crate) const FOR_LATER: &str = "For later, as the user said, and not begun as far as is seen: ";
+/// Ends the item of a latest request that is answered and leaves something to the user.
 pub(crate) const ANSWERED_WAITING: &str = " (answered, waits for the user)";
 /// Ends the item of an earlier request for which files changed and whose answer was accepted.
 pub(crate) const DONE: &str = " (done)";

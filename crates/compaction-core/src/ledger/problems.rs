@@ -10,7 +10,7 @@ use super::cues::is_typed;
 use super::errors::{error_line, is_cause, lines_with_causes, message_of_shell};
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Longest reported sentence or pasted error, in UTF-16 units.
@@ -62,7 +62,8 @@ pub(super) fn is_word_of_problem(word: &str) -> bool {
 /// The problem that a person's message reports: the sentence, and the error that the message pastes.
 pub(crate) fn reported(message: &str) -> Option<String> {
     let mut all = sentences(message).take(MOST_SENTENCES);
-    let sentence = all.find(|sentence| is_problem(sentence)).map(|sentence| {
+    let is_report = |sentence: &str| is_problem(&without_brackets(sentence)) && !asks_to_agree(sentence);
+    let sentence = all.find(|sentence| is_report(sentence)).map(|sentence| {
         // A short sentence says little without the next one.
         let next = all.next().filter(|next| utf16_len(sentence) < SHORT_SENTENCE && is_prose(next));
         let whole = next.map_or(one_line(sentence), |next| format!("{} {}", one_line(sentence), one_line(next)));
@@ -83,6 +84,34 @@ pub(crate) fn reported(message: &str) -> Option<String> {
         (Some(sentence), Some(error)) => Some(format!("{} ({error})", sentence.trim_end_matches(FENCE_OR_COLON))),
         (sentence, error) => sentence.or(error),
     }
+}
+
+/// Ends of questions that only ask whether the person is right.
+const TAGS: &[&str] = listed!(EVERY, "problems: tag questions");
+
+/// Whether a sentence doubts something and asks whether that is right: `the page is not needed, right?`.
+fn asks_to_agree(sentence: &str) -> bool {
+    let end = sentence.trim_end();
+    let is_question = end.ends_with(['?', '\u{ff1f}']);
+    is_question && {
+        let lower = end.to_lowercase();
+        TAGS.iter().any(|tag| lower.ends_with(tag))
+    }
+}
+
+/// A sentence without what stands in brackets, which is said beside the rest.
+fn without_brackets(sentence: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'(', sentence.as_bytes()).is_none() {
+        return Cow::Borrowed(sentence);
+    }
+    let mut depth = 0_usize;
+    let outside = sentence.chars().filter(|one| {
+        depth += usize::from(*one == '(');
+        let is_outside = depth == 0;
+        depth -= usize::from(*one == ')' && depth > 0);
+        is_outside
+    });
+    Cow::Owned(outside.collect())
 }
 
 /// What stands between a sentence and the block of code behind it.
@@ -357,6 +386,19 @@ pub(crate) fn is_unsolved(sentence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_doubt_and_a_remark_in_brackets_report_nothing() {
+        for message in [
+            "The import fails for all of the rows, right?",
+            "这个结论不对吧？",
+            "Put the rows below the head (that does not work today) and sort them",
+        ] {
+            assert_eq!(reported(message), None, "{message}");
+        }
+        assert!(reported("Why is it that the import doesn't work?").is_some());
+        assert!(reported("The import doesn't work (for all of the rows)").is_some());
+    }
 
     #[test]
     fn numbers_that_count_are_no_status() {

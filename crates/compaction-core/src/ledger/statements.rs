@@ -316,7 +316,8 @@ pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
         let (mark, line) = line.map_or((0, whole), |line| (whole.len() - line.len(), line));
         let is_wrapped = !is_code
             && (width.is_some_and(|width| continues(before, line) && fills(before, line, width))
-                || is_long_before_lower_case(before.trim(), line.trim()));
+                || is_long_before_lower_case(before.trim(), line.trim())
+                || is_full_before_unspaced(before, line));
         if is_wrapped {
             breaks.push(end - 1..end + mark);
         }
@@ -349,6 +350,25 @@ fn is_long_before_lower_case(before: &str, line: &str) -> bool {
         && !before.starts_with(['#', '|'])
         && line.starts_with(char::is_lowercase)
         && without_marker(line).len() == line.len()
+}
+
+/// Marks of scripts without spaces that begin no line.
+const NEVER_FIRST: [char; 8] =
+    ['_', '\u{3001}', '\u{ff0c}', '\u{3002}', '\u{ff1b}', '\u{ff1a}', '\u{ff09}', '\u{ff1f}'];
+
+/// Whether a line of many columns ends without a mark, before one that goes on in a script without spaces. A text with one
+/// such line is not wide enough to show where it was wrapped.
+fn is_full_before_unspaced(before: &str, line: &str) -> bool {
+    let is_unspaced = |one: char| columns_of(one) > 1 && one.is_alphanumeric();
+    let (bare, next) = (before.trim(), line.trim());
+    !bare.is_ascii()
+        && next.starts_with(|first: char| first.is_alphanumeric() || NEVER_FIRST.contains(&first))
+        && without_marker(next).len() == next.len()
+        && bare.ends_with(|last: char| last.is_alphanumeric())
+        && !bare.starts_with(['#', '|'])
+        && bare.contains(is_unspaced)
+        && next.contains(is_unspaced)
+        && WIDTHS.contains(&columns(before.trim_end()))
 }
 
 /// Columns that a text may have been wrapped at. A terminal may be wider, but then most paragraphs take one line.
@@ -664,13 +684,22 @@ impl<'a> Sentences<'a> {
             matches!(bytes.get(at + 1), Some(b' ' | b'\t'))
                 && !(bytes[at] == b'.' && is_abbreviation(&text[..at], text[at + 1..].trim_start()))
         };
+        // The number of the next item belongs to it.
+        let end = |at: usize| match number_of_item(&text[..at]).filter(|_| bytes[at] == b'.') {
+            Some(start) => (start > 0).then_some(start),
+            None => Some(at + 1),
+        };
         if !self.is_wide {
-            let mut ends = memchr::memchr3_iter(b'.', b'!', b'?', bytes);
-            return ends.find(|at| is_end(*at)).map_or(text.len(), |at| at + 1);
+            let mut ends = memchr::memchr3_iter(b'.', b'!', b'?', bytes).filter(|at| is_end(*at));
+            return ends.find_map(end).unwrap_or(text.len());
         }
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
-                b'.' | b'!' | b'?' if is_end(at) => return at + 1,
+                b'.' | b'!' | b'?' if is_end(at) => {
+                    if let Some(end) = end(at) {
+                        return end;
+                    }
+                }
                 // The first bytes of the wide marks.
                 0xD8 | 0xE0 | 0xE3 | 0xEF => {
                     if let Some(mark) = WIDE_ENDS.iter().find(|mark| text[at..].starts_with(**mark)) {
@@ -713,6 +742,18 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
         || is_in(LAST_ABBREVIATIONS) && !next.is_some_and(char::is_uppercase)
 }
 
+/// Most digits of the number of an item.
+const DIGITS_OF_ITEM: usize = 2;
+
+/// Where the number before a full stop begins, if it is that of the next item of a list within a line, or of the item that
+/// begins the text: `1. keep the file, 2. write the manual`.
+fn number_of_item(before: &str) -> Option<usize> {
+    let digits = before.bytes().rev().take_while(u8::is_ascii_digit).take(DIGITS_OF_ITEM + 1).count();
+    let rest = &before[..before.len() - digits];
+    let is_next = rest.ends_with(' ') && rest.trim_end().ends_with([',', ';', ':']);
+    ((1..=DIGITS_OF_ITEM).contains(&digits) && (rest.is_empty() || is_next)).then_some(rest.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -738,6 +779,35 @@ mod tests {
         let quote = "It says:\n\u{258e} No order is closed and none is marked without an explicit action of\n\u{258e} a person.";
         let line = "No order is closed and none is marked without an explicit action of     a person.";
         assert_eq!(joined(quote), format!("It says:\n\u{258e} {line}"), "positions stay");
+    }
+
+    #[test]
+    fn the_number_of_an_item_within_a_line_begins_it() {
+        for (line, expected) in [
+            (
+                "keep the file, 2. write the manual. It is short.",
+                &["keep the file, ", "2. write the manual.", "It is short."] as &[&str],
+            ),
+            ("It is in 3. The rest is not.", &["It is in 3.", "The rest is not."]),
+            ("It came in 2024. The rest is older.", &["It came in 2024.", "The rest is older."]),
+        ] {
+            let found: Vec<&str> = Sentences::of(line).collect();
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_full_line_goes_on_in_a_script_without_spaces() {
+        let joined = |text: &str| with_joined_lines(text.into()).into_owned();
+        let full =
+            "好问题。让我看看 token 结果是怎么从调度器回到用户的界面 \u{2014} 是所有的进程\n都发，还是只有一个进程发。";
+        assert_eq!(joined(full), full.replace('\n', " "));
+        for left in [
+            "普通采样的流程\n各个进程独立运行",
+            "调度器构造批次并广播给所有的进程，各个进程独立运行然后采样得到结果。\n下一轮",
+        ] {
+            assert_eq!(joined(left), left);
+        }
     }
 
     #[test]

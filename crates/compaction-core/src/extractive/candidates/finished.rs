@@ -6,7 +6,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::closed_requests::instructs;
 use crate::ledger::conclusions::{concluded, recommended};
 use crate::ledger::cues::is_substantive;
-use crate::ledger::notes::{FOR_THE_USER, IDLE, NOTHING_LEFT, NOTHING_RUN, RECOMMENDED};
+use crate::ledger::notes::{FOR_THE_USER, IDLE, NOTHING_LEFT, NOTHING_RUN, OPEN_PARTS, RECOMMENDED};
 use crate::ledger::steps::names_in;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{NoteKind, Request, Voice};
@@ -98,6 +98,11 @@ impl Builder<'_> {
         }
         if let Some(asked) = asked {
             self.pool.add(Section::NextSteps, &asked, origin, Rank::Focus);
+            // Who stops on the first part has not begun the second one.
+            let left = self.latest().filter(|_| self.stopped().is_some()).and_then(|one| self.untouched_clauses(one));
+            if let Some(left) = left {
+                self.pool.add(Section::NextSteps, &format!("{OPEN_PARTS}{left}"), origin, Rank::Focus);
+            }
         } else if !self.pool.has(Section::NextSteps) {
             let next = "The next message of the user decides";
             // An obstacle may be left to do.

@@ -1,7 +1,7 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
 use super::next_steps::{MARK, is_document, orders, with_gaps};
-use super::requests::{IN_ANSWER, asks, origin};
+use super::requests::{IN_ANSWER, asks, only_asks, origin};
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
@@ -14,7 +14,7 @@ use crate::ledger::cues::{goal_line, is_substantive, is_typed, typed};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{
     AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, NOT_ANSWERED, OBJECTED_TO_ANSWER,
-    PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
+    PARTLY_DONE, PASTED, STOPPED, TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
 use crate::ledger::pasted::behind_terminal;
 use crate::ledger::problems::{is_conditional, is_waiting, pasted_error, reports};
@@ -88,11 +88,14 @@ impl<'a> Builder<'a> {
         let requests = self.ledger.requests.iter().rev().filter(|one| one.asks_for_work());
         let mut answered = requests.filter(|one| one.position < before || self.turn_request.is_some());
         let answered = answered.find(|one| self.is_answered(one)).map_or(0, |one| one.position);
-        let is_past = |request: &Request| request.position <= answered && answered > 0;
+        let first = self.first_request();
+        let told = first.filter(|first| self.is_question_told(first)).map(|first| first.position);
+        let is_past = |request: &Request| {
+            request.position <= answered && answered > 0 || told.is_some_and(|told| told == request.position)
+        };
         let whole = || self.requests_since_reset().iter().filter(|request| is_substantive(&request.text));
         let begun = whole().find(|request| !only_explores(&request.text)).or_else(|| whole().next());
         let is_begun = |first: &Request| begun.is_none_or(|begun| begin_alike(&begun.text, &first.text));
-        let first = self.first_request();
         if let Some(first) = first.filter(|first| !is_latest(first) && !is_aim(first)) {
             match is_past(first) {
                 // The first request says what the conversation began for.
@@ -215,10 +218,12 @@ impl<'a> Builder<'a> {
             () if has(true) || has(false) || self.is_answered(request) => {
                 let is_made = || has(true) || self.has_changed_for(request);
                 match !has_question(&request.text) && is_made() && !self.leaves_work(request) {
+                    true if self.left_for_later(request).is_some() => PARTLY_DONE,
                     true => DONE,
                     false => DONE_WITH,
                 }
             }
+            () if self.is_question_told(request) => DONE_WITH,
             () if self.without_answer().any(|one| one.position == request.position) => NOT_ANSWERED,
             () => "",
         }
@@ -258,9 +263,15 @@ impl<'a> Builder<'a> {
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
         let requests = self.requests_since_reset().iter().filter(|request| request.asks_for_work());
         let before = requests.rev().skip(usize::from(of_turn.is_none()));
-        let open: Vec<&Request> = before.take_while(|request| !self.is_answered(request)).take(LONGEST_CHAIN).collect();
+        let is_closed = |request: &Request| self.is_answered(request) || self.is_question_told(request);
+        let open: Vec<&Request> = before.take_while(|request| !is_closed(request)).take(LONGEST_CHAIN).collect();
         // More of them are not retries of one request.
         open.last().copied().filter(|_| open.len() < LONGEST_CHAIN)
+    }
+
+    /// Whether a request only asks, and the model said something about it. Who objects to that asks anew.
+    fn is_question_told(&self, request: &Request) -> bool {
+        only_asks(&request.text) && self.last_answer(request).iter().any(|one| one.voice == Voice::Report)
     }
 
     /// Whether a request before the latest one is answered. The request of the turn accepts the last answer of the
@@ -292,6 +303,7 @@ impl<'a> Builder<'a> {
             && !self.is_open()
             && self.waiting_question().is_none();
         match is_done {
+            true if self.is_unfinished() => STOPPED,
             true if self.waits_for().is_some_and(|item| item.starts_with(FOR_THE_USER)) => ANSWERED_WAITING,
             true => DONE_WITH,
             false => "",
@@ -353,7 +365,7 @@ const LONGEST_EXPLORING: usize = 160;
 /// Longest request that only names a page to read, in UTF-16 units.
 const LONGEST_READING: usize = 80;
 /// Words before a second order in such a request.
-const JOINTS: [&str; 10] = ["and", "then", "und", "dann", "et", "puis", "y", "e", "и", "en"];
+pub(super) const JOINTS: [&str; 10] = ["and", "then", "und", "dann", "et", "puis", "y", "e", "и", "en"];
 /// Number of first words in which it says so.
 const EXPLORING_WORDS: usize = 5;
 

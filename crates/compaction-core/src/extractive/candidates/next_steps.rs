@@ -394,7 +394,11 @@ pub(super) fn told_in(request: &str, units: usize) -> String {
     if utf16_len(&whole) <= units {
         return whole;
     }
-    let all: Vec<String> = sentences(request).filter(|one| is_said(one)).take(MOST_SENTENCES).map(one_line).collect();
+    // An item with a number of its own is no pasted line, although it may consist of names.
+    let is_item =
+        |one: &str| one.starts_with(|first: char| first.is_ascii_digit()) && without_marker(one).len() < one.len();
+    let all = sentences(request).filter(|one| is_said(one) || is_item(one));
+    let all: Vec<String> = all.take(MOST_SENTENCES).map(one_line).collect();
     let Some(last) = all.len().checked_sub(1) else { return cut(&whole, units) };
     let asking = (0..=last).rev().filter(|at| is_question(&all[*at]));
     let (mut kept, mut left) = (vec![String::new(); all.len()], units);

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::goal::JOINTS;
 use super::next_steps::{LONGEST_EARLIER, wishes};
+use super::requests::origin;
 use super::state::end_of;
 use super::{Builder, LONGEST_REPEAT};
 use crate::extractive::budget::MOST_UNITS;
@@ -16,7 +18,7 @@ use crate::ledger::commands::only_looks;
 use crate::ledger::cues::{is_trivial, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::last_step::LastStep;
-use crate::ledger::notes::COMMITTED;
+use crate::ledger::notes::{COMMITTED, FOR_LATER};
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::{clip, one_line};
@@ -53,6 +55,17 @@ const NEXT: &[&str] = listed!(EVERY, "open parts: next");
 static NEXT_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(NEXT, false));
 /// Such words at the beginning of a sentence.
 const FIRST: &[&str] = listed!(EVERY, "open parts: first");
+/// Beginnings of clauses that say after what the next part comes, in lower case.
+const LATER: &[&str] = listed!(EVERY, "open parts: later");
+static LATER_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(LATER, false));
+/// Words that may stand before such a clause.
+const BEFORE_LATER: [&str; 9] = [" and", " then", " und", " et", " y", " e", " и", " en", " poi"];
+/// Number of requests after such a request that may come back to its last part.
+const MOST_LATER: usize = 64;
+/// Number of newest requests that are searched for such parts.
+const MOST_SEARCHED: usize = 32;
+/// Most parts for later that are listed.
+const MOST_FOR_LATER: usize = 2;
 /// Words of parts that ask for a commit.
 const COMMITS: &[&str] = listed!(EVERY, "open parts: commits");
 
@@ -95,6 +108,56 @@ impl Builder<'_> {
         let done = Done::since(self.ledger, request.position, request.position);
         let touched = parts.iter().filter(|part| done.touches(part)).count();
         (1..parts.len()).contains(&touched)
+    }
+
+    /// The part of a request that is to follow the rest of it, such as `when that is done, port the others`, if nothing
+    /// was done for it and no later request of the person comes back to it.
+    pub(super) fn left_for_later(&self, request: &Request) -> Option<String> {
+        if request.position == 0 || utf16_len(&request.text) > LONGEST_REQUEST {
+            return None;
+        }
+        let part = for_later(&request.text)?;
+        let own = stems(&part);
+        let takes_up = |text: &str| {
+            let said = stems(text);
+            let shared = own.iter().filter(|stem| said.contains(stem)).count();
+            shared >= FEWEST_SHARED && shared * 2 >= own.len()
+        };
+        let later = self.ledger.requests.iter().filter(|one| one.position > request.position);
+        let words = later.map(|one| one.text.as_str()).chain(self.turn_request);
+        let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > request.position);
+        let tasks = plan.into_iter().flat_map(|plan| plan.items.iter().map(|item| item.text.as_str()));
+        let is_begun = words.take(MOST_LATER).chain(tasks).any(takes_up);
+        (!is_begun).then(|| clip(&part, LONGEST_REPEAT))
+    }
+
+    /// Adds what the newest requests leave for later.
+    pub(super) fn for_later(&mut self) {
+        let open = self.latest().filter(|_| self.is_open()).map_or(u64::MAX, |latest| latest.position);
+        let newest = self.requests_since_reset().iter().rev().filter(|one| one.is_own() && one.position < open);
+        let newest = newest.take(MOST_SEARCHED);
+        let parts: Vec<(String, Origin<'_>)> =
+            newest.filter_map(|one| Some((self.left_for_later(one)?, origin(one)))).take(MOST_FOR_LATER).collect();
+        for (part, origin) in parts {
+            self.pool.add(Section::NextSteps, &format!("{FOR_LATER}{part}"), origin, Rank::Normal);
+        }
+    }
+
+    /// The clauses of a latest request behind a comma and a word such as `and` of which nothing is seen.
+    pub(super) fn untouched_clauses(&self, request: &Request) -> Option<String> {
+        if utf16_len(&request.text) > LONGEST_REQUEST {
+            return None;
+        }
+        let done = self.done_for(request.position);
+        let line = one_line(&request.text);
+        let clauses = line.split([',', ';', '\u{ff0c}', '\u{3001}']).map(str::trim).skip(1);
+        let joined = clauses.filter_map(|clause| {
+            let (first, rest) = clause.split_once(' ')?;
+            JOINTS.contains(&first.to_lowercase().as_str()).then_some(rest.trim())
+        });
+        let open = joined.filter(|clause| is_part(clause) && !done.touches(clause));
+        let open: Vec<String> = open.map(|clause| clip(clause, LONGEST_PART)).collect();
+        (!open.is_empty()).then(|| open.join("; "))
     }
 
     /// What was done for the request at `position`.
@@ -231,6 +294,27 @@ impl Done {
     }
 }
 
+/// The clauses of a request from the one that says after what they come. It is not the first one.
+fn for_later(request: &str) -> Option<String> {
+    let line = one_line(request);
+    let lower = line.to_lowercase();
+    // Lower case may change the number of bytes.
+    if lower.len() != line.len() {
+        return None;
+    }
+    let begins = |at: &usize| {
+        let before = lower[..*at].trim_end();
+        let is_start = before.ends_with([',', '.', ';', ':', '!', '\u{ff0c}', '\u{3002}', '\u{ff1b}', '\u{3001}']);
+        is_start || BEFORE_LATER.iter().any(|joint| before.ends_with(joint))
+    };
+    let found = LATER_WORDS.find_iter(&lower).map(|found| found.start());
+    let at = found.filter(|at| *at > 0 && line.is_char_boundary(*at)).find(begins)?;
+    // The rest of the sentence says what is to be done.
+    let part = sentences(&line[at..]).next()?.trim();
+    let tasks = part.split([',', '\u{ff0c}', '\u{3001}']).skip(1).map(str::trim).filter(|clause| is_part(clause));
+    (tasks.count() > 0 && is_part(line[..at].trim())).then(|| part.to_owned())
+}
+
 /// The parts of a request in order; fewer than two if they cannot be recognised.
 fn parts(request: &str) -> Vec<String> {
     if utf16_len(request) > LONGEST_REQUEST {
@@ -282,7 +366,7 @@ fn clauses(sentence: &str) -> Vec<(bool, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::parts;
+    use super::{for_later, parts};
 
     #[test]
     fn parts_are_items_of_lists_and_what_comes_next() {
@@ -301,6 +385,30 @@ mod tests {
             ("Port the parser to Rust", &["Port the parser to Rust"]),
         ] {
             assert_eq!(parts(request), expected, "{request}");
+        }
+    }
+    #[test]
+    fn a_clause_that_comes_after_the_rest_is_for_later() {
+        for (request, expected) in [
+            (
+                "Fix the import and test it, when we're done, if it works, we have to check all other parsers",
+                Some("when we're done, if it works, we have to check all other parsers"),
+            ),
+            (
+                "Repara el importador. Cuando termines, revisa los demás analizadores.",
+                Some("Cuando termines, revisa los demás analizadores."),
+            ),
+            (
+                "Repariere den Import und wenn das fertig ist, prüfe die anderen Parser",
+                Some("wenn das fertig ist, prüfe die anderen Parser"),
+            ),
+            ("修复导入功能，完成后，检查其他的解析器", Some("完成后，检查其他的解析器")),
+            ("When we're done, check all other parsers", None),
+            ("Show a message when it's done", None),
+            ("Close the page when done, please", None),
+            ("Fix the import", None),
+        ] {
+            assert_eq!(for_later(request).as_deref(), expected, "{request}");
         }
     }
 }

@@ -7,8 +7,10 @@ use super::{Builder, LONGEST_FIRST};
 use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
+use crate::ledger::closed_requests::continues;
 use crate::ledger::cues::{is_substantive, is_typed, typed};
-use crate::ledger::notes::{CHOSE, GO_ON, LATEST, REJECTED, SAID_OF, WORKING_ON};
+use crate::ledger::notes::{CHOSE, GO_ON, LATEST, PASTED, REJECTED, SAID_OF, WORKING_ON};
+use crate::ledger::problems::pasted_error;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::topic_scores;
 use crate::ledger::slash::RESETS;
@@ -50,6 +52,10 @@ const QUESTION_PART: f32 = 0.5;
 const MOST_BEFORE_READING: usize = 3;
 /// Number of last statements of an answer in which its question may be.
 const ASKED_WITHIN: usize = 3;
+/// Longest request that only asks, in UTF-16 units.
+const LONGEST_ASKING: usize = 400;
+/// Number of newest requests that a word such as `continue` may resume.
+const MOST_RESUMED: usize = 12;
 /// Begins the question that a short request answers.
 pub(super) const IN_ANSWER: &str = "in answer to: ";
 /// A shorter request makes no sense without the question that it answers. In UTF-16 units.
@@ -100,7 +106,7 @@ impl<'a> Builder<'a> {
                 RequestWeight::Command => self.with_title(latest).to_owned(),
                 _ if is_pasted => pasted.unwrap_or_default(),
                 _ if is_procedure(request) => clip_sentences(&typed(request, MOST_UNITS), LONGEST_PROCEDURE),
-                _ => in_full(request, self.units),
+                _ => with_error(in_full(request, self.units), request),
             };
             let is_command = latest.weight == RequestWeight::Command;
             let answered = || self.answered_by(&latest.text, latest.position).filter(|_| !is_command);
@@ -283,8 +289,32 @@ impl<'a> Builder<'a> {
             }
             None => latest,
         };
+        let latest = latest.map(|latest| self.resumed(latest).unwrap_or(latest));
         let latest = latest.or_else(|| requests.last());
         latest.filter(|_| self.kind != SummaryKind::TurnPrefix)
+    }
+
+    /// The request that a word such as `continue` resumes behind a question to which the model said something: the newest
+    /// one before the question that asks for work and is not answered.
+    fn resumed(&self, question: &Request) -> Option<&'a Request> {
+        let requests = self.requests_since_reset();
+        let last = || requests.last().filter(|last| last.position > question.position);
+        // The word may begin the turn that follows.
+        let (words, said_at) = match self.turn_request {
+            Some(turn) => (turn, u64::MAX),
+            None => last().map(|last| (last.text.as_str(), last.position))?,
+        };
+        if !continues(words) || is_substantive(words) {
+            return None;
+        }
+        let is_told = |one: &Statement| (question.position..said_at).contains(&one.position);
+        let mut said = self.ledger.statements.iter().rev().filter(|one| one.is_of_model());
+        if !only_asks(&question.text) || !said.any(is_told) {
+            return None;
+        }
+        let before = requests.iter().rev().skip_while(|one| one.position >= question.position).take(MOST_RESUMED);
+        let mut orders = before.filter(|one| one.asks_for_work() && !only_asks(&one.text));
+        orders.find(|one| !only_sets_rules(&one.text)).filter(|one| !one.is_answered)
     }
 
     /// Whether the last request has no complete answer yet.
@@ -309,6 +339,21 @@ impl<'a> Builder<'a> {
 /// Whether a request begins or ends with a question.
 pub(super) fn asks(request: &str) -> bool {
     is_question(request.trim()) || sentences(request).next().is_some_and(is_question)
+}
+
+/// The words of a request with the error that it pastes, if they are so few that the error tells most.
+fn with_error(line: String, request: &str) -> String {
+    let is_short = utf16_len(&line) < SHORT_REQUEST && request.trim().contains('\n');
+    match pasted_error(request).filter(|error| is_short && !line.contains(error.as_str())) {
+        Some(error) => format!("{line} {PASTED}{error}"),
+        None => line,
+    }
+}
+
+/// Whether all that a short request says is a question.
+pub(super) fn only_asks(request: &str) -> bool {
+    let mut all = sentences(request).peekable();
+    utf16_len(request) <= LONGEST_ASKING && all.peek().is_some() && all.all(|one| is_question(one.trim()))
 }
 
 pub(super) fn origin(request: &Request) -> Origin<'_> {

@@ -20,7 +20,7 @@ use crate::ledger::answers::{affirms_or_denies, is_praise};
 use crate::ledger::bold::without_bold;
 use crate::ledger::closed_requests::{
     answered_item, has_question, instructs, is_claim, is_filler, is_settled_by_answer, objection, opening, rejects,
-    reopens, tells_failure, worked_on_item,
+    reopens, result_of, tells_failure, worked_on_item,
 };
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::completed::finished_list;
@@ -460,7 +460,7 @@ impl<'a> Builder<'a> {
         let fails = self.ledger.unresolved_errors().any(|error| error.position > latest.position && is_check(error));
         let Some(answer) = self.own_answer() else { return };
         let is_made = has_changed && !has_question(&latest.text) || !finished_list(answer).is_empty();
-        let item = match opening(answer) {
+        let item = match result_of(has_question(&latest.text), answer) {
             Some(said) if tells_failure(&said) => None,
             Some(said) => Some(answered_item(&latest.text, &said, has_changed)),
             None if tells_failure(answer) => None,

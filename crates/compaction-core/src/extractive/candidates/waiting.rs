@@ -6,10 +6,15 @@ use crate::ledger::answers::{EITHER, asks_to_try};
 use crate::ledger::commands::{looks_up, purposes};
 use crate::ledger::constraints::FORBIDDING;
 use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
+use crate::ledger::problems::{is_conditional, is_unsolved};
 use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normalised, word_list};
 
 /// Beginnings of sentences in which an answer offers several ways to continue.
 static OFFERING: WordList = word_list!("waiting: offering");
+/// Phrases with which an answer says that the model stopped and leaves a decision to the person.
+static STOPPED: WordList = word_list!("waiting: stopped");
+/// Number of last sentences of an answer that may say so.
+const STOPPED_WITHIN: usize = 3;
 /// Number of first words of a sentence in which a negation turns an offer into a report.
 const FIRST_WORDS: usize = 4;
 /// Number of last sentences of an answer that may ask for something.
@@ -19,13 +24,16 @@ const OFFERED_WITHIN: usize = 2;
 /// Longest request to the person, in UTF-16 units.
 const LONGEST_ASKED: usize = 420;
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     /// The item for what a finished turn waits for, if its answer says so and names no steps of its own.
     pub(super) fn waits_for(&self) -> Option<String> {
         let last = self.ledger.asked_at();
         let has_steps = || self.ledger.notes_of(NoteKind::Step).any(|note| note.position >= last && !note.is_minor);
         if !self.is_finished() || self.waiting_question().is_some() || has_steps() {
             return None;
+        }
+        if let Some(stopped) = self.stopped() {
+            return Some(format!("{FOR_THE_USER}{}", clip_middle(stopped, LONGEST_ASKED)));
         }
         let newest = self.newest_of_model().next()?.position;
         let own = || self.newest_of_model().take_while(|one| one.position == newest);
@@ -36,6 +44,21 @@ impl Builder<'_> {
             own().take(ASKED_WITHIN).map(|one| one.text.as_str()).filter(|one| asks_to_try(one)).collect();
         asked.reverse();
         (!asked.is_empty()).then(|| format!("{FOR_THE_USER}{}", clip_middle(&asked.join(" "), LONGEST_ASKED)))
+    }
+
+    /// The sentence with which a complete answer says that the model stopped and leaves a decision to the person.
+    pub(super) fn stopped(&self) -> Option<&'a str> {
+        let newest = self.newest_of_model().next().filter(|_| self.is_finished())?.position;
+        let own = self.newest_of_model().take_while(|one| one.position == newest).map(|one| one.text.as_str());
+        own.take(STOPPED_WITHIN).find(|one| STOPPED.is_said(one) && !is_conditional(one))
+    }
+
+    /// Whether a complete answer ends the turn before the work: it leaves a decision to the person, or says that something
+    /// fails.
+    pub(super) fn is_unfinished(&self) -> bool {
+        let newest = self.newest_of_model().next().filter(|_| self.is_finished()).map(|newest| newest.position);
+        let own = self.newest_of_model().take_while(|one| Some(one.position) == newest).take(ASKED_WITHIN);
+        self.stopped().is_some() || own.map(|one| one.text.as_str()).any(is_unsolved)
     }
 
     /// Whether code changed after the message at `since`, and nothing ran after the last change.
