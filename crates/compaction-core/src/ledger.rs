@@ -35,6 +35,7 @@ pub(crate) mod completed;
 pub(crate) mod conclusions;
 pub(crate) mod constraints;
 mod corrections;
+pub(crate) mod counts;
 mod coverage;
 pub(crate) mod cues;
 mod deciding;
@@ -385,7 +386,7 @@ impl Places {
 /// Builds the tables of words that most conversations need. It takes about a millisecond, once in a process. Without it,
 /// each is built where it is first needed.
 pub fn build_tables() {
-    for automaton in [&cues::CHOOSING_PIECES, &outcomes::COUNTED_WORDS, &repository::COMMANDS] {
+    for automaton in [&cues::CHOOSING_PIECES, &counts::COUNTED_WORDS, &repository::COMMANDS] {
         LazyLock::force(automaton);
     }
     for phrases in [&stated::MARKS, &errors::CAUSES, &reasons::SWITCHING_PIECES] {

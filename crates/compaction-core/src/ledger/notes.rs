@@ -326,6 +326,11 @@ pub(crate) const DELETED: &str = "Deleted ";
 pub(crate) const ON_SERVER: &str = " on the server";
 /// Starts the milestone of a merge.
 pub(crate) const MERGED: &str = "Merged ";
+/// Start the milestone of a conflict in which one version of a file was kept.
+pub(crate) const KEPT_VERSION: &str = "Resolved the conflict in ";
+pub(crate) const OF_VERSION: &str = " with the version of ";
+/// The item of changes that a stash still keeps.
+pub(crate) const STILL_ASIDE: &str = "Changes that were set aside with `git stash` were not brought back";
 /// Starts the milestone of the push of a tag.
 pub(crate) const PUSHED_TAG: &str = "Pushed the new tag ";
 /// Starts the milestone of a renamed file.
