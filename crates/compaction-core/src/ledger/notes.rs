@@ -302,6 +302,8 @@ pub(crate) const IN_BACKGROUND: &str = "Runs in the background, its end was not 
 pub(crate) const UNPUSHED: &str = "Committed after the last push: ";
 /// Starts the commits of a conversation in which nothing was pushed.
 pub(crate) const NEVER_PUSHED: &str = "Not pushed, as far as is seen: ";
+/// Starts the item of a push that the model claims.
+pub(crate) const CLAIMED_PUSH: &str = "No push was seen, although the assistant said: ";
 /// Precedes the commit that a push replaced on the server.
 pub(crate) const INSTEAD_OF: &str = " instead of ";
 /// Starts the milestone of a branch that was moved back to an older commit, which discarded the later changes.

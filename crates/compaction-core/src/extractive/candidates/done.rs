@@ -12,10 +12,12 @@ use crate::ledger::closed_requests::{
 };
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::is_substantive;
+use crate::ledger::noise::unproved_push;
 use crate::ledger::notes::{
-    ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
-    KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO,
-    REVERT, SET_ASIDE, STILL_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON, tells_work,
+    ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, CLAIMED_PUSH, COMMITTED, DECIDED, DELETED, FINISHED,
+    INSTEAD_OF, KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW,
+    PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE, STILL_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON,
+    tells_work,
 };
 use crate::ledger::problems::own_words;
 use crate::ledger::reasons::says_impossible;
@@ -193,6 +195,10 @@ impl<'a> Builder<'a> {
         let standing = self.standing.clone();
         if let Some(aside) = standing.iter().rev().find(|one| one.text == SET_ASIDE) {
             self.pool.add(Section::InProgress, STILL_ASIDE, Origin::at(aside.position), Rank::Normal);
+        }
+        if let Some(claim) = unproved_push(self.with_turn) {
+            let item = format!("{CLAIMED_PUSH}{}", clip(&claim.text, LONGEST_SUBJECT));
+            self.pool.add(Section::InProgress, &item, Origin::of(claim.position, &claim.sources), Rank::Normal);
         }
         let pushes: Vec<(u64, &str)> =
             standing.iter().filter_map(|one| Some((one.position, pushed_branch(&one.text)?))).collect();
