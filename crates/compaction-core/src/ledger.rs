@@ -35,6 +35,7 @@ pub(crate) mod completed;
 pub(crate) mod conclusions;
 pub(crate) mod constraints;
 mod corrections;
+pub(crate) mod counts;
 mod coverage;
 pub(crate) mod cues;
 mod deciding;
@@ -385,7 +386,7 @@ impl Places {
 /// Builds the tables of words that most conversations need. It takes about a millisecond, once in a process. Without it,
 /// each is built where it is first needed.
 pub fn build_tables() {
-    for automaton in [&cues::CHOOSING_PIECES, &outcomes::COUNTED_WORDS, &repository::COMMANDS] {
+    for automaton in [&cues::CHOOSING_PIECES, &counts::COUNTED_WORDS, &repository::COMMANDS] {
         LazyLock::force(automaton);
     }
     for phrases in [&stated::MARKS, &errors::CAUSES, &reasons::SWITCHING_PIECES] {
@@ -449,10 +450,15 @@ impl Ledger {
         lists
     }
 
-    /// `lists` without the files that were written here and deleted again.
+    /// `lists` without the files that were written here and deleted again, and without those of which every call failed or
+    /// was refused. A call without a result counts as done.
     pub fn without_deleted(&self, mut lists: FileLists) -> FileLists {
-        let gone: HashSet<&str> =
-            self.files.iter().filter(|file| file.is_gone()).map(|file| file.path.as_str()).collect();
+        let is_untouched = |file: &FileRecord| {
+            let has_ended = file.position > 0 && file.position < self.messages;
+            has_ended && file.read + file.written + file.edited == 0 && file.changed_at == 0
+        };
+        let is_gone = |file: &&FileRecord| file.is_gone() || is_untouched(file);
+        let gone: HashSet<&str> = self.files.iter().filter(is_gone).map(|file| file.path.as_str()).collect();
         lists.modified_files.retain(|path| !gone.contains(path.as_str()));
         lists
     }

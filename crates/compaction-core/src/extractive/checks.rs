@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::ledger::closed_requests::is_theory;
 use crate::ledger::commands::{check_key, is_check, is_goal, purposes};
+use crate::ledger::counts::failed_count;
 use crate::ledger::notes::FAILED;
-use crate::ledger::outcomes::{failed_count, shown_command};
+use crate::ledger::outcomes::shown_command;
 use crate::ledger::{Ledger, Outcome, Statement, Voice};
 
 /// Most counts of failures that a result is shown with.

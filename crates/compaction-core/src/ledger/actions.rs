@@ -18,18 +18,18 @@ use super::commands::{
     core_command, is_goal, is_lookup, is_temporary, is_test, looks_up, only_looks, purposes, removed_files, steps_of,
     without_shell_setup,
 };
-use super::errors::{Errors, NO_OUTPUT, error_line, is_trailer};
+use super::errors::{Errors, NO_OUTPUT, TestRun, error_line, is_trailer};
 use super::failing::failing;
 use super::last_step::tells;
 use super::names::ending;
 use super::notes::{
-    COMMITTED, FAILED, LATEST_WORDS, LOOKED_UP, MOVED_BACK, NO_RESULT, NoteKind, NoteList, RESET_TO, SO_FAR,
+    COMMITTED, FAILED, LATEST_WORDS, LOOKED_UP, MOVED_BACK, NO_RESULT, Note, NoteKind, NoteList, RESET_TO, SO_FAR,
     SourcePosition, THE_LATEST, UNKNOWN, WORKING_ON,
 };
 use super::outcomes::{outcomes, says_denied, sentences_of, shown_command};
 use super::person::words_in_result;
 use super::refusals::RefusedCalls;
-use super::repository::{is_named, renaming};
+use super::repository::{ended_operation, is_about_step, is_named, renaming};
 use super::results::{Results, ShownResult, without_frame};
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
@@ -125,6 +125,8 @@ pub(super) struct Actions<'a> {
     refused: RefusedCalls<'a>,
     /// The newest commands, oldest first.
     newest_runs: VecDeque<String>,
+    /// Positions of the commands that gave up a merge or a rebase and of the commit before it, with its name.
+    given_up: Vec<(u64, u64, &'static str)>,
 }
 
 /// Number of newest commands that are kept.
@@ -365,6 +367,8 @@ impl<'a> Actions<'a> {
         let outcomes = outcomes(&action, &subject, printed, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
         self.follow_branches(place.position, &action, output, &mut statements);
+        let has_succeeded = !has_failed && outcomes.failure.is_none();
+        self.end_conflicts(place.position, &action, &statements, has_succeeded, errors);
         let failed_run = (is_run && (has_failed || outcomes.failure.is_some())).then(|| subject.1.clone());
         if let Some(line) = outcomes.failure {
             self.fail(place, subject, &line, errors);
@@ -438,6 +442,25 @@ impl<'a> Actions<'a> {
             let may_compare = self.renamings <= MOST_RENAMINGS;
             let is_known = |name: &str| may_compare && self.files.keys().any(|path| is_named(path, name));
             statements.retain(|(_, line)| renaming(line).is_none_or(|(old, _)| is_known(old)));
+        }
+    }
+
+    /// Ends the conflicts before a commit, or before the command that continues or gives up a merge or a rebase.
+    fn end_conflicts(
+        &mut self,
+        position: u64,
+        action: &ToolAction,
+        statements: &[(Voice, String)],
+        has_succeeded: bool,
+        errors: &mut Errors,
+    ) {
+        let ToolAction::Run { command, .. } = action else { return };
+        let ended = if has_succeeded { ended_operation(command) } else { None };
+        if ended.is_some() || statements.iter().any(|(_, line)| line.starts_with(COMMITTED)) {
+            errors.resolve_conflicts();
+        }
+        if let Some((verb, true)) = ended {
+            self.given_up.push((position, self.committed_at, verb));
         }
     }
 
@@ -531,7 +554,7 @@ impl<'a> Actions<'a> {
         let is_settled = kind == ActionKind::Read || is_silent && (!is_goal() || errors.is_open(&purposes));
         // A failure without a message would hide the reason of the one before it.
         if !is_settled {
-            errors.repeat_purposes(&purposes);
+            errors.repeat_purposes(&purposes, &test_run(kind, &target));
         }
         errors.add(Some(&shown(&core)), error, place, is_settled);
         if let Some(command) = self.command(kind, &core, place) {
@@ -599,7 +622,7 @@ impl<'a> Actions<'a> {
             }
         }
         let purposes = purposes_of(kind, &target);
-        errors.resolve_purposes(&purposes);
+        errors.resolve_purposes(&purposes, &test_run(kind, &target));
         if kind != ActionKind::Read {
             self.refused.end(kind, &core_shown, &purposes);
         }
@@ -782,6 +805,11 @@ impl<'a> Actions<'a> {
     /// Adds the calls that wait for a result, and the number of lookups.
     pub(super) fn report(&mut self, notes: &mut NoteList) {
         self.refused.report(notes);
+        // A person may want it in another way.
+        for (position, since, verb) in self.given_up.drain(..) {
+            let is_over = |note: &Note| (since..position).contains(&note.position) && is_about_step(&note.text, verb);
+            notes.take(NoteKind::Decision, is_over);
+        }
         if self.lookups > 0 {
             let place = SourcePosition { position: self.last_call, entry: None };
             notes.add_times(NoteKind::Done, LOOKED_UP, place, true, Some(self.lookups));
@@ -828,6 +856,10 @@ impl<'a> Actions<'a> {
     pub(super) fn is_file(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
+}
+
+fn test_run(kind: ActionKind, target: &str) -> TestRun {
+    if kind == ActionKind::Run { TestRun::of(target) } else { TestRun::default() }
 }
 
 /// Whether a command prints an environment.

@@ -338,6 +338,51 @@ pub(crate) fn is_test(command: &str) -> bool {
     purposes.iter().any(|purpose| checks(purpose)) && purposes.iter().any(is_test)
 }
 
+/// Words of a command that only say that tests run.
+pub(crate) const OF_ALL_TESTS: &[&str] = listed!(PROGRAMS, "commands: words of all tests");
+/// Options of test runners whose value selects tests.
+const SELECTING: &[&str] = listed!(PROGRAMS, "commands: selecting options");
+
+/// What a run of tests selects: files, directories, names and packages. It selects nothing if it runs all tests.
+pub(crate) fn selected_tests(command: &str) -> Vec<String> {
+    let bare = command.replace("2>&1", " ");
+    let steps = bare.split(['|', ';', '&', '\n']).map(str::trim);
+    let mut selected = Vec::new();
+    for step in steps.filter(|step| is_test(step)) {
+        let of_purpose = purpose(step).unwrap_or_default();
+        let is_name = |word: &&str| of_purpose.split(' ').any(|own| own == *word) || OF_ALL_TESTS.contains(word);
+        let mut words = without_launchers(without_variables(step)).split_whitespace().skip(1);
+        let mut before = "";
+        for word in words.by_ref().filter(|word| !is_name(word) && *word != "--") {
+            let last = std::mem::replace(&mut before, word);
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            let is_option = word.starts_with('-');
+            let value = match SELECTING.contains(&name) {
+                true if !value.is_empty() => value,
+                // A word behind another option may be its value.
+                _ if is_option || word.contains('>') => continue,
+                _ if last.starts_with('-') && !SELECTING.contains(&last) && !word.contains(['/', '.', ':']) => continue,
+                _ => word,
+            };
+            let value = value.trim_matches(['"', '\'']).trim_start_matches("./").trim_end_matches("...");
+            let value = value.trim_end_matches(['/', '.']);
+            if value.bytes().any(|one| one.is_ascii_alphabetic()) || value.bytes().any(|one| !one.is_ascii()) {
+                selected.push(value.to_owned());
+            }
+        }
+    }
+    selected
+}
+
+/// Whether a run of tests that selects `own` leaves out something of what another one with the selection `other` runs.
+pub(crate) fn is_narrower(own: &[String], other: &[String]) -> bool {
+    let is_in = |one: &str, wider: &str| {
+        one.strip_prefix(wider).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':', '\\', '.']))
+    };
+    let is_covered = |one: &String| own.iter().any(|wider| is_in(one, wider));
+    !own.is_empty() && (other.is_empty() || !other.iter().all(is_covered))
+}
+
 /// Programs and subcommands that only format code.
 static FORMATTERS: WordList = word_list!(PROGRAMS, "commands: formatters");
 
@@ -552,6 +597,31 @@ pub(super) fn without_quoted(command: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_of_some_tests_is_narrower_than_one_of_all() {
+        for (own, other, expected) in [
+            ("bun test src/a.test.ts src/b.test.ts", "bun test", true),
+            ("bun test", "bun test src/a.test.ts", false),
+            ("bun test src/a.test.ts", "bun test src/a.test.ts", false),
+            ("bun test src/b.test.ts", "bun test src/a.test.ts", true),
+            ("bun test src", "bun test src/a.test.ts", false),
+            ("bun test --timeout 9000", "bun test", false),
+            ("python -m pytest tests/test_a.py::test_one -q", "pytest tests/test_a.py", true),
+            ("pytest tests/test_a.py -v --tb short", "python -m pytest ./tests/test_a.py::test_one", false),
+            ("pytest -k lamp", "pytest -q", true),
+            ("pytest -n auto -q", "pytest", false),
+            ("cargo test -p hall", "cargo test", true),
+            ("cargo test --workspace", "cargo test -p hall", false),
+            ("go test ./...", "go test ./hall", false),
+            ("go test ./hall -run TestLamp -count=1", "go test ./...", true),
+            ("npm test -- --grep lamp", "npm test", true),
+            ("npm test 2>&1 | tail -5", "npm test", false),
+            ("CI=1 npx vitest run", "npx vitest run src/lamp", false),
+        ] {
+            assert_eq!(is_narrower(&selected_tests(own), &selected_tests(other)), expected, "{own} / {other}");
+        }
+    }
 
     #[test]
     fn the_options_at_the_end_of_a_long_command_give_way_to_its_target() {

@@ -14,7 +14,7 @@ use remarks::{clauses_of_success, excuses, goes_another_way, passes, tells_failu
 
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
-use super::commands::{is_check, is_goal, purposes};
+use super::commands::{OF_ALL_TESTS, is_check, is_goal, is_narrower, is_test, purposes, selected_tests};
 use super::failing::Failing;
 use super::names::ending;
 use super::notes::SourcePosition;
@@ -153,19 +153,36 @@ impl Errors {
         }
     }
 
-    /// Records that a command or tool succeeded. This resolves earlier failures of the same purpose.
-    pub(super) fn resolve_purposes(&mut self, succeeded: &[String]) {
+    /// Records that a command or tool succeeded. This resolves earlier failures of the same purpose, but not those of tests
+    /// that the `run` left out.
+    pub(super) fn resolve_purposes(&mut self, succeeded: &[String], run: &TestRun) {
         self.successes += 1;
         for purpose in succeeded {
-            for index in self.by_purpose.remove(purpose).into_iter().flatten() {
+            let failed = self.by_purpose.remove(purpose).unwrap_or_default();
+            let (left, over): (Vec<usize>, Vec<usize>) = failed
+                .into_iter()
+                .partition(|index| self.open.contains_key(index) && run.leaves_out(&self.list[*index]));
+            for index in over {
                 self.list[index].is_resolved = true;
                 self.open.remove(&index);
+            }
+            if !left.is_empty() {
+                self.by_purpose.insert(purpose.clone(), left);
             }
         }
     }
 
-    /// Records that a command or tool failed, with its purposes. Only the newest failure of a purpose blocks it.
-    pub(super) fn repeat_purposes(&mut self, failed: &[String]) {
+    /// Records that a commit, or the end of a merge or rebase, left no conflict behind.
+    pub(super) fn resolve_conflicts(&mut self) {
+        self.close_newest(|error, _| {
+            let is_of_git = error.subject.as_deref().is_some_and(|subject| subject.contains("git "));
+            is_of_git && CONFLICTS.iter().any(|words| error.line.contains(words))
+        });
+    }
+
+    /// Records that a command or tool failed, with its purposes. Only the newest failure of a purpose blocks it, and that of
+    /// tests that the `run` left out.
+    pub(super) fn repeat_purposes(&mut self, failed: &[String], run: &TestRun) {
         let mut waiting = Vec::new();
         for purpose in failed {
             let Some(errors) = self.by_purpose.get_mut(purpose) else { continue };
@@ -174,7 +191,7 @@ impl Errors {
         }
         for index in waiting {
             let purposes = self.list[index].subject.as_deref().map(purposes_of).unwrap_or_default();
-            if purposes.iter().all(|purpose| failed.contains(purpose)) {
+            if purposes.iter().all(|purpose| failed.contains(purpose)) && !run.leaves_out(&self.list[index]) {
                 self.list[index].is_resolved = true;
                 self.open.remove(&index);
             }
@@ -371,6 +388,38 @@ impl Errors {
     }
 }
 
+/// How git reports that a merge or rebase stopped.
+const CONFLICTS: [&str; 4] = ["CONFLICT", "could not apply", "Could not apply", "fix conflicts"];
+
+/// What a run of tests selects; nothing for other commands.
+#[derive(Debug, Default)]
+pub(super) struct TestRun {
+    selected: Vec<String>,
+}
+
+impl TestRun {
+    pub(super) fn of(command: &str) -> Self {
+        Self { selected: if is_test(command) { selected_tests(command) } else { Vec::new() } }
+    }
+
+    /// Whether an error is one of tests that the run left out. It did not leave out tests that it selects by their names or
+    /// files.
+    fn leaves_out(&self, error: &ErrorRecord) -> bool {
+        let wider = error.subject.as_deref().filter(|_| !self.selected.is_empty()).filter(|other| is_test(other));
+        let Some(wider) = wider else { return false };
+        let failing = &error.failing;
+        let selects =
+            |name: &String| self.selected.iter().any(|one| name.contains(one) || one.ends_with(file_of(name)));
+        let has_all = failing.has_names() && failing.more == 0 && failing.names.iter().all(selects);
+        !has_all && is_narrower(&self.selected, &selected_tests(wider))
+    }
+}
+
+/// The file in the name of a test, or the name itself.
+fn file_of(name: &str) -> &str {
+    name.split("::").next().and_then(|file| file.split(" > ").next()).unwrap_or(name)
+}
+
 /// Whether a harness says in the name of the model why a request to it failed.
 pub(super) fn is_failed_request(answer: &str) -> bool {
     let rest = FAILED_REQUESTS.iter().find_map(|start| answer.strip_prefix(start));
@@ -389,9 +438,6 @@ fn tools_of(command: &str) -> &str {
     let program = base_name(first);
     SAME_TOOLS.iter().find(|tools| tools.contains(&program)).map_or(program, |tools| tools[0])
 }
-
-/// Words of a command that only say that tests run.
-const OF_ALL_TESTS: &[&str] = listed!(PROGRAMS, "errors: words of all tests");
 
 /// Whether a command runs all tests: it names no file, no test and no package.
 fn runs_all_tests(command: &str) -> bool {

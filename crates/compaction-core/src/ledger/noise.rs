@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Ledger;
 use super::cues::has_name;
 use super::slash::is_typed_for_interface;
 use super::statements::{Statement, Voice};
 use super::terms::TextHashing;
 use super::text::{WordList, may_be_unspaced, normalised, unspaced, word_list};
+use super::{Ledger, Outcome};
 use crate::phrases::{HARNESSES, SPACED, listed};
 use crate::text::base_name;
 
@@ -30,6 +30,13 @@ static PRAISED_QUESTIONS: WordList = word_list!("noise: praised questions");
 static GOING_ON: WordList = word_list!("noise: going on");
 /// Good wishes.
 static WISHES: WordList = word_list!("noise: wishes");
+/// What a model says when it has pushed something.
+static PUSHED_SO: WordList = word_list!("noise: pushed");
+/// Words that turn it into its opposite, or into a plan.
+static NEGATIONS: WordList = word_list!(SPACED, "outcomes: not failed");
+static HEDGES: WordList = word_list!(SPACED, "claims: hedges");
+/// What a command or its outcome has if it pushes.
+const PUSH: &str = "push";
 /// Longest sentence that only wishes or says that something goes on, in bytes.
 const LONGEST_WISH: usize = 120;
 /// Beginnings of errors of calls that an export shows as words of the model.
@@ -56,7 +63,55 @@ const LONGEST_NAME: usize = 40;
 /// For each statement of a ledger, whether it is noise.
 pub(crate) fn noise(ledger: &Ledger) -> Vec<bool> {
     let files = ledger.files.iter().map(|file| base_name(&file.path));
-    of_statements(&ledger.statements, &files.collect())
+    let mut noise = of_statements(&ledger.statements, &files.collect());
+    if has_never_pushed(ledger) {
+        let all = ledger.statements.iter().zip(&mut noise);
+        all.for_each(|(one, is_noise)| *is_noise |= one.is_of_model() && claims_push(&one.text));
+    }
+    noise
+}
+
+/// The newest words of the model that claim a push in a conversation whose commands are known, and pushed nothing.
+pub(crate) fn unproved_push(ledger: &Ledger) -> Option<&Statement> {
+    let is_claim = |one: &&Statement| one.is_of_model() && claims_push(&one.text);
+    ledger.statements.iter().rev().find(is_claim).filter(|_| has_never_pushed(ledger))
+}
+
+/// Whether commands were run, none of them pushed, and nobody else says that something was pushed.
+fn has_never_pushed(ledger: &Ledger) -> bool {
+    let has_run = ledger.commands.iter().any(|command| !command.is_call);
+    let pushes = |text: &str| text.to_lowercase().contains(PUSH);
+    // A tool of a server may push, too, and a command of unknown outcome may have.
+    let by_command = || {
+        let mut done = ledger.commands.iter().filter(|one| one.succeeded > 0 || one.outcome == Outcome::Open);
+        done.any(|command| pushes(&command.command))
+    };
+    let is_told = |one: &Statement| match one.voice {
+        Voice::Action | Voice::Milestone | Voice::Summary => pushes(&one.text),
+        Voice::Person => claims_push(&one.text),
+        _ => false,
+    };
+    has_run
+        && ledger.left_out.of("commands") == 0
+        && !by_command()
+        && !ledger.statements.iter().any(is_told)
+        && !ledger.results.iter().any(|result| pushes(&result.target))
+}
+
+/// Whether a sentence says that something was pushed.
+fn claims_push(text: &str) -> bool {
+    if !PUSHED_SO.is_said(text) || text.ends_with(['?', '\u{ff1f}']) {
+        return false;
+    }
+    let words = normalised(text);
+    !NEGATIONS.is_in(&words) && !words.split(' ').any(|word| HEDGES.has(word))
+}
+
+/// Whether a sentence is a numbered line of code, as a screen shows it: `2 "success": true`.
+fn is_numbered_code(text: &str) -> bool {
+    let Some((number, code)) = text.split_once(' ') else { return false };
+    let is_bare = || !code.contains(char::is_alphanumeric);
+    number.bytes().all(|byte| byte.is_ascii_digit()) && (is_bare() || code.starts_with('"') && code.contains("\":"))
 }
 
 /// The same for a list of statements, in a conversation that touches `files`.
@@ -109,6 +164,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
             Voice::Report | Voice::Remark | Voice::Announcement => {
                 let is_past = newest.is_some_and(|newest| one.position < newest);
                 says_nothing(&one.text)
+                    || is_numbered_code(&one.text)
                     || is_past && goes_on(&one.text)
                     || is_past && one.voice == Voice::Remark && is_mere_remark(&one.text)
             }
@@ -282,6 +338,41 @@ mod tests {
             sources: Sources::default(),
         };
         of_statements(&(1..).zip(statements).map(statement).collect::<Vec<_>>(), &HashSet::default())
+    }
+
+    #[test]
+    fn a_sentence_may_claim_a_push_in_many_languages() {
+        for text in [
+            "Committed and pushed to main.",
+            "Die \u{c4}nderungen wurden erfolgreich gepusht.",
+            "Commit et push effectu\u{e9}.",
+            "Commit y push hechos con \u{e9}xito:",
+            "Ho fatto il push sul ramo.",
+            "Commit e push feito.",
+            "\u{5df2}\u{63a8}\u{9001}\u{5230}\u{8fdc}\u{7a0b}\u{4ed3}\u{5e93}\u{3002}",
+            "\u{30d7}\u{30c3}\u{30b7}\u{30e5}\u{3057}\u{307e}\u{3057}\u{305f}\u{3002}",
+        ] {
+            assert!(claims_push(text), "{text}");
+        }
+        for text in [
+            "Nothing was committed and pushed to main.",
+            "It will be committed and pushed to main.",
+            "Shall it be committed and pushed to main?",
+            "The stack pushed a frame.",
+            "No hice el push.",
+        ] {
+            assert!(!claims_push(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbered_lines_of_code_are_noise() {
+        for text in ["1 {", "11 }", "2 \"success\": true"] {
+            assert_eq!(of(&[(Voice::Remark, text)]), [true], "{text}");
+        }
+        for text in ["3 tests fail in the hall", "2 of 5 \u{2192} done"] {
+            assert_eq!(of(&[(Voice::Report, text)]), [false], "{text}");
+        }
     }
 
     #[test]

@@ -308,6 +308,8 @@ pub(crate) const IN_BACKGROUND: &str = "Runs in the background, its end was not 
 pub(crate) const UNPUSHED: &str = "Committed after the last push: ";
 /// Starts the commits of a conversation in which nothing was pushed.
 pub(crate) const NEVER_PUSHED: &str = "Not pushed, as far as is seen: ";
+/// Starts the item of a push that the model claims.
+pub(crate) const CLAIMED_PUSH: &str = "No push was seen, although the assistant said: ";
 /// Precedes the commit that a push replaced on the server.
 pub(crate) const INSTEAD_OF: &str = " instead of ";
 /// Starts the milestone of a branch that was moved back to an older commit, which discarded the later changes.
@@ -332,6 +334,11 @@ pub(crate) const DELETED: &str = "Deleted ";
 pub(crate) const ON_SERVER: &str = " on the server";
 /// Starts the milestone of a merge.
 pub(crate) const MERGED: &str = "Merged ";
+/// Start the milestone of a conflict in which one version of a file was kept.
+pub(crate) const KEPT_VERSION: &str = "Resolved the conflict in ";
+pub(crate) const OF_VERSION: &str = " with the version of ";
+/// The item of changes that a stash still keeps.
+pub(crate) const STILL_ASIDE: &str = "Changes that were set aside with `git stash` were not brought back";
 /// Starts the milestone of the push of a tag.
 pub(crate) const PUSHED_TAG: &str = "Pushed the new tag ";
 /// Starts the milestone of a renamed file.

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 
 use super::Voice;
@@ -12,9 +11,9 @@ use super::actions::Subject;
 use super::commands::{
     clip_command, core_command, is_check, is_goal, looks_up, purposes, without_filter, without_quoted,
 };
+use super::counts::{Counted, counted};
 use super::errors::{NO_OUTPUT, error_line, is_cause, is_frame};
-use super::failing::{FAILED_TEST, failed_test};
-use super::finder::automaton;
+use super::failing::failed_test;
 use super::last_step::{is_notice, starts_agent};
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
@@ -40,14 +39,6 @@ const COMMAND_UNITS: usize = 80;
 const FEWEST_WORDS: usize = 5;
 /// Most sentences of one call that are read.
 const MOST_SENTENCES: usize = 12;
-/// Words that follow a number of errors, in lower case.
-const ERRORS: &[&str] = listed!(PROGRAMS, "outcomes: errors");
-/// Words that follow a number of findings.
-const FINDINGS: &[&str] = listed!(PROGRAMS, "outcomes: findings");
-/// Other words that follow a number in the result of a run.
-const OTHER_COUNTS: &[&str] = listed!(PROGRAMS, "outcomes: other counts");
-/// Phrases that say that a program has repaired the errors that it counts.
-const DEALT_WITH: &[&str] = &["0 remaining", "all fixed"];
 /// Number of last lines of an output that may give the reason for a failure.
 const LAST_LINES: usize = 3;
 /// Longest line that may, in bytes.
@@ -469,100 +460,6 @@ fn opened<'a>(command: &str, output: &'a str) -> Option<&'a str> {
     output.lines().rev().take(10).find_map(address).filter(|address| !address.contains(char::is_whitespace))
 }
 
-/// How a run of tests, a linter or a compiler ended.
-struct Counted {
-    /// The line with the counts.
-    line: String,
-    /// Whether something failed.
-    has_failures: bool,
-    /// Whether it counts errors or failed tests that remain, and not only findings.
-    are_errors: bool,
-}
-
-pub(super) static COUNTED_WORDS: LazyLock<AhoCorasick> =
-    LazyLock::new(|| automaton([ERRORS, FINDINGS, OTHER_COUNTS].concat(), true));
-
-fn is_counted(word: &str) -> bool {
-    [ERRORS, FINDINGS, OTHER_COUNTS].iter().any(|words| words.contains(&word))
-}
-
-/// The last line that counts tests, failures, warnings and the like: one of the last lines, or any line in the form of
-/// a test runner, since a script may print more after it.
-fn counted(output: &str) -> Option<Counted> {
-    let end = suffix_utf16(output, END_UNITS);
-    counted_in(end.lines().rev().take(LAST_COUNTED)).or_else(|| {
-        let start = output.len().saturating_sub(MOST_SEARCHED);
-        let start = (start..output.len()).find(|at| output.is_char_boundary(*at))?;
-        counted_in(output[start..].lines().rev().filter(|line| is_of_runner(line)))
-    })
-}
-
-/// Number of last lines of an output that may count.
-const LAST_COUNTED: usize = 60;
-/// Bytes at the end of an output that are searched for lines in the form of a test runner.
-const MOST_SEARCHED: usize = 400_000;
-
-/// Whether a line sums up a run of tests in the form of a runner: `== 1 failed, 2 passed`, `Tests: 1 failed, 2 total`.
-fn is_of_runner(line: &str) -> bool {
-    let line = line.trim_start();
-    ["==", "Tests: ", "Test Suites: ", "test result: "].iter().any(|start| line.starts_with(start))
-}
-
-fn counted_in<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<Counted> {
-    lines.by_ref().filter(|line| line.len() < 400).find_map(|line| {
-        if !line.bytes().any(|byte| byte.is_ascii_digit()) || !COUNTED_WORDS.is_match(line) {
-            return None;
-        }
-        let lower = line.to_lowercase();
-        let counts = counts(&lower);
-        let has_failures =
-            counts.iter().any(|(count, word)| *count > 0 && (ERRORS.contains(word) || FINDINGS.contains(word)));
-        let is_left = || !DEALT_WITH.iter().any(|words| lower.contains(words));
-        let are_errors = counts.iter().any(|(count, word)| *count > 0 && ERRORS.contains(word)) && is_left();
-        let line = || one_line(&clip_middle(without_level(line).trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
-        (!counts.is_empty()).then(|| Counted { line: line(), has_failures, are_errors })
-    })
-}
-
-/// The number of failures in a line with counts; `None` if it counts nothing.
-pub(crate) fn failed_count(line: &str) -> Option<u64> {
-    let lower = line.to_lowercase();
-    let counts = counts(&lower);
-    let failed = counts.iter().filter(|(_, word)| ERRORS.contains(word)).map(|(count, _)| *count);
-    let named = u64::from(line.starts_with(FAILED_TEST));
-    (!counts.is_empty()).then(|| failed.fold(0, u64::saturating_add).max(named))
-}
-
-/// A line without the log level at its beginning.
-fn without_level(line: &str) -> &str {
-    ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|level| line.strip_prefix(level)).unwrap_or(line)
-}
-
-/// The last line that counts tests, failures, warnings and the like.
-pub(super) fn counted_line(output: &str) -> Option<String> {
-    counted(output).map(|counted| counted.line)
-}
-
-/// The numbers in a lower-case line with the words that they count: `2 failed`, `failures: 0`.
-fn counts(line: &str) -> Vec<(u64, &str)> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    words.windows(2).filter_map(|pair| count(pair[0], pair[1])).collect()
-}
-
-fn count<'a>(left: &'a str, right: &'a str) -> Option<(u64, &'a str)> {
-    // Most words are no numbers.
-    if ![left, right].iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit())) {
-        return None;
-    }
-    let bare = |word: &'a str| word.trim_matches(|character: char| !character.is_alphanumeric());
-    let (first, second) = (bare(left), bare(right));
-    match (first.parse(), second.parse()) {
-        (Ok(count), _) if is_counted(second) && !left.ends_with([',', ';']) => Some((count, second)),
-        (_, Ok(count)) if is_counted(first) && left.ends_with(':') => Some((count, first)),
-        _ => None,
-    }
-}
-
 /// A short result of another tool with the tool's name, or the name of the thing that it created.
 fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
     let name = target.split('(').next().unwrap_or(target);
@@ -764,7 +661,6 @@ mod tests {
         assert!(failure("pytest | tail -3", tests, Some(false)).is_some(), "the exit code is that of `tail`");
         let plugin = "FAILED tests/test_a.py\n\nResults (0.2s):\n       6 passed";
         assert_eq!(failure("pytest -v", plugin, None).as_deref(), Some("FAILED tests/test_a.py (6 passed)"));
-        assert_eq!(failed_count("FAILED tests/test_a.py (6 passed)"), Some(1));
         let status = format!("== 13 failed, 67 passed in \n17s ==\n{}", "a line of the manual\n".repeat(2000));
         let told = failure("python status.py", &status, None);
         assert_eq!(told.as_deref(), Some("13 failed, 67 passed in"), "a script prints more behind it");

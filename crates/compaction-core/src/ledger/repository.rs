@@ -7,11 +7,11 @@ use aho_corasick::AhoCorasick;
 
 use super::finder::automaton;
 use super::notes::{
-    ALL_CHANGES, BROUGHT_BACK, DELETED, KEPT_CHANGES, MERGED, MOVED_BACK, ON_SERVER, PUSHED_TAG, RENAMED, RENAMED_TO,
-    SET_ASIDE, THREW_AWAY, TOOK_BACK,
+    ALL_CHANGES, BROUGHT_BACK, DECIDED, DELETED, KEPT_CHANGES, KEPT_VERSION, MERGED, MOVED_BACK, OF_VERSION, ON_SERVER,
+    PUSHED_TAG, RENAMED, RENAMED_TO, SET_ASIDE, THREW_AWAY, TOOK_BACK,
 };
 use super::outcomes::is_hash;
-use super::text::{one_line, quote, quoted};
+use super::text::{normalised, one_line, quote, quoted};
 use crate::phrases::{PROGRAMS, listed};
 use crate::tools::words_of_steps;
 
@@ -60,6 +60,9 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
             if output.contains("Updated 0 paths") {
                 return None;
             }
+            if let Some(version) = rest.iter().find(|word| ["--ours", "--theirs"].contains(word)) {
+                return kept_version(version, rest);
+            }
             let files = match rest.iter().position(|word| *word == "--") {
                 Some(at) => &rest[at + 1..],
                 // Without `--`, the output shows whether these are files or branches.
@@ -71,9 +74,9 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
         "restore" if (has("--staged") || has("-S")) && !has("--worktree") && !has("-W") => None,
         "restore" => took_back(rest),
         "stash" => match rest.first() {
-            Some(&"pop" | &"apply") => Some(BROUGHT_BACK.to_owned()),
+            Some(&"pop" | &"apply" | &"branch") => Some(BROUGHT_BACK.to_owned()),
             Some(&"drop" | &"clear") => Some(THREW_AWAY.to_owned()),
-            Some(&"list" | &"show" | &"branch" | &"create" | &"store") => None,
+            Some(&"list" | &"show" | &"create" | &"store") => None,
             _ if output.contains("No local changes to save") => None,
             // Only some files are stashed, and a later pop does not say which.
             Some(&"push") if rest[1..].iter().any(|word| !word.starts_with('-')) => None,
@@ -118,6 +121,37 @@ fn took_back(files: &[&str]) -> Option<String> {
     }
     let files: Vec<String> = files.iter().map(|file| quote(&one_line(file))).collect();
     Some(format!("{TOOK_BACK}{}", files.join(", ")))
+}
+
+/// The milestone of files of which one version was kept in a conflict.
+fn kept_version(version: &str, words: &[&str]) -> Option<String> {
+    let files = words.iter().filter(|word| !word.starts_with('-') && !word.is_empty());
+    let files: Vec<String> = files.take(MOST_FILES).map(|file| quote(&one_line(file))).collect();
+    (!files.is_empty()).then(|| format!("{KEPT_VERSION}{}{OF_VERSION}{}", files.join(", "), quote(version)))
+}
+
+/// What a command continues or gives up with these options.
+const OPERATIONS: [&str; 5] = ["rebase", "merge", "cherry-pick", "revert", "am"];
+
+/// The merge, rebase or the like that a command ends, and whether it gives it up.
+pub(super) fn ended_operation(command: &str) -> Option<(&'static str, bool)> {
+    if !["--continue", "--abort"].iter().any(|option| command.contains(option)) {
+        return None;
+    }
+    let ends = |words: &[&str]| {
+        let ["git", verb, rest @ ..] = words else { return None };
+        let verb = OPERATIONS.iter().find(|known| *known == verb)?;
+        let gives_up = rest.contains(&"--abort");
+        (gives_up || rest.contains(&"--continue")).then_some((*verb, gives_up))
+    };
+    let steps = words_of_steps(command).into_iter().take(MOST_STEPS);
+    steps.filter_map(|step| ends(&step.iter().map(String::as_str).collect::<Vec<_>>())).last()
+}
+
+/// Whether a decision of the model is about a step of git, such as a rebase.
+pub(super) fn is_about_step(decision: &str, verb: &str) -> bool {
+    let is_of_person = decision.starts_with("The user ") || decision.starts_with(DECIDED);
+    !is_of_person && normalised(decision).split(' ').any(|word| word == verb)
 }
 
 /// The milestone of a pull request that was merged at once.
@@ -195,6 +229,12 @@ mod tests {
         for (command, output, expected) in [
             ("git checkout -- src/a.rs 'my file.rs'", "", "Took back the changes of `src/a.rs`, `my file.rs`"),
             ("cd x && git checkout src/a.rs", "Updated 1 path from the index", "Took back the changes of `src/a.rs`"),
+            (
+                "git checkout --ours src/a.rs && git add src/a.rs",
+                "Updated 1 path from the index",
+                "Resolved the conflict in `src/a.rs` with the version of `--ours`",
+            ),
+            ("git stash branch dev", "Dropped refs/stash@{0}", "Brought back the changes that were set aside"),
             ("git restore .", "", "Took back the changes of all files that were not committed"),
             ("git stash", "Saved working directory", "Set aside the changes that were not committed"),
             ("git stash pop", "Dropped refs/stash@{0}", "Brought back the changes that were set aside"),
@@ -231,6 +271,22 @@ mod tests {
         let (before, after) =
             effects("git reset --soft HEAD~2 && git commit -m x && git branch -D y", "Deleted branch y (was 1)");
         assert_eq!((before.len(), after.len()), (1, 1), "a commit lies between them");
+    }
+
+    #[test]
+    fn a_merge_or_rebase_ends_when_it_is_continued_or_given_up() {
+        for (command, expected) in [
+            ("git rebase --abort", Some(("rebase", true))),
+            ("git add . && git rebase --continue", Some(("rebase", false))),
+            ("git rebase --abort && git merge origin/main", Some(("rebase", true))),
+            ("git merge --abort", Some(("merge", true))),
+            ("echo 'git merge --abort'", None),
+            ("git merge main", None),
+        ] {
+            assert_eq!(ended_operation(command), expected, "{command}");
+        }
+        assert!(is_about_step("**Rebase on top of main**: we need a strategy", "rebase"));
+        assert!(!is_about_step("The user agreed to: rebase", "rebase"));
     }
 
     #[test]

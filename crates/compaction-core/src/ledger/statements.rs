@@ -683,6 +683,7 @@ impl<'a> Sentences<'a> {
         let is_end = |at: usize| {
             matches!(bytes.get(at + 1), Some(b' ' | b'\t'))
                 && !(bytes[at] == b'.' && is_abbreviation(&text[..at], text[at + 1..].trim_start()))
+                && !(bytes[at] == b'.' && is_lone_ellipsis(&text[..at], &text[at + 1..]))
         };
         // The number of the next item belongs to it.
         let end = |at: usize| match number_of_item(&text[..at]).filter(|_| bytes[at] == b'.') {
@@ -726,6 +727,12 @@ impl<'a> Iterator for Sentences<'a> {
         self.rest = rest;
         Some(sentence)
     }
+}
+
+/// Whether the full stop between `before` and `after` is the last one of a word of three, within a sentence: `a literal ...
+/// where`.
+fn is_lone_ellipsis(before: &str, after: &str) -> bool {
+    before.ends_with(" ..") && after.trim_start().starts_with(char::is_lowercase)
 }
 
 /// Whether a full stop between `before` and `after` belongs to the word before it.

@@ -12,10 +12,12 @@ use crate::ledger::closed_requests::{
 };
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::is_substantive;
+use crate::ledger::noise::unproved_push;
 use crate::ledger::notes::{
-    ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
-    KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO,
-    REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON, tells_work,
+    ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, CLAIMED_PUSH, COMMITTED, DECIDED, DELETED, FINISHED,
+    INSTEAD_OF, KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW,
+    PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE, STILL_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON,
+    tells_work,
 };
 use crate::ledger::problems::own_words;
 use crate::ledger::reasons::says_impossible;
@@ -184,12 +186,20 @@ impl<'a> Builder<'a> {
         kept
     }
 
-    /// The commits after the last push of their branch, in one item. Without any push, nobody expects one.
+    /// What the repository still lacks: the commits after the last push of their branch, in one item, and changes in a
+    /// stash. Without any push, nobody expects one.
     pub(super) fn unpushed(&mut self) {
         if !self.tells_state {
             return;
         }
         let standing = self.standing.clone();
+        if let Some(aside) = standing.iter().rev().find(|one| one.text == SET_ASIDE) {
+            self.pool.add(Section::InProgress, STILL_ASIDE, Origin::at(aside.position), Rank::Normal);
+        }
+        if let Some(claim) = unproved_push(self.with_turn) {
+            let item = format!("{CLAIMED_PUSH}{}", clip(&claim.text, LONGEST_SUBJECT));
+            self.pool.add(Section::InProgress, &item, Origin::of(claim.position, &claim.sources), Rank::Normal);
+        }
         let pushes: Vec<(u64, &str)> =
             standing.iter().filter_map(|one| Some((one.position, pushed_branch(&one.text)?))).collect();
         let is_behind = |one: &&&Statement, branch: &str| {

@@ -10,11 +10,11 @@ use crate::ledger::actions::shown;
 use crate::ledger::commands::{
     clip_command, core_command, has_inline_code, is_check, only_looks, purposes, without_preparation,
 };
+use crate::ledger::counts::failed_count;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::errors::is_lasting;
 use crate::ledger::names::ending;
 use crate::ledger::notes::{CHECKED_WITH, TO_FIX, TO_RUN};
-use crate::ledger::outcomes::failed_count;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::text::quote;
 use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome, Request, RequestWeight};
