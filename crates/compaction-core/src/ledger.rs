@@ -64,6 +64,7 @@ mod rejections;
 pub(crate) mod repository;
 pub(crate) mod requests;
 pub(crate) mod results;
+mod retractions;
 pub(crate) mod rules;
 mod rulings;
 pub(crate) mod selection;

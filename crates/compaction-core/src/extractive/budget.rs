@@ -487,7 +487,7 @@ impl Item {
             // A heading before several items is given once.
             let own = if statement.is_of_model() { own_words(&self.newest, &statement.text) } else { &statement.text };
             let is_under = own.len() < statement.text.len() && statement.text.starts_with(self.newest.as_str());
-            if is_under && !self.newest.ends_with(':') {
+            if is_under && !self.newest.ends_with(COLONS) {
                 self.text.push(':');
             }
             join(&mut self.text, own);
@@ -553,9 +553,12 @@ fn other_heading(statements: &[Statement], between: Range<usize>) -> Option<&Sta
     before.any(|one| introduces(&one)).then_some(other)
 }
 
+/// The marks at the end of a heading.
+const COLONS: [char; 2] = [':', '\u{ff1a}'];
+
 /// A statement without the heading that the statement before it also has, or is.
 fn own_words<'a>(before: &str, statement: &'a str) -> &'a str {
-    let heading = before.trim_end_matches(':');
+    let heading = before.trim_end_matches(COLONS);
     if let Some(own) = statement.strip_prefix(heading).and_then(|rest| rest.strip_prefix(": ")) {
         return own;
     }

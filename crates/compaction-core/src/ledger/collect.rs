@@ -20,14 +20,15 @@ use super::last_step::{LastStep, NewestCalls};
 use super::names::{NameKind, Names};
 use super::noise::praises_first;
 use super::notes::{
-    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, Note, NoteKind, NoteList, ORDERED, PUSHED, SourcePosition, TOOK_BACK,
-    UNDID, UNDID_WORK, tells_work, undone,
+    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, Note, NoteKind, NoteList, OF_PERSON, ORDERED, PUSHED, SourcePosition,
+    TOOK_BACK, UNDID, UNDID_WORK, tells_work, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::problems::{own_words, pasted_error, reports};
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
+use super::retractions::{Denial, Retraction, retractions};
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
@@ -415,6 +416,11 @@ impl<'a> Collector<'a> {
             self.newest_calls.end_turn();
             self.actions.begin_turn();
         }
+        if let Some(denial) = Denial::of(words.trim_start()) {
+            let newest = self.dialogue.newest_answers().last().map_or(0, |(position, _)| *position);
+            let is_told = |one: &Statement| one.position == newest && one.voice != Voice::Announcement;
+            self.statements.drop_newest(|one| is_told(one) && denial.denies(&one.text));
+        }
         match self.is_result(words) {
             true => self.dialogue.read_result(place, words),
             false => self.dialogue.read_person(place, words, is_command, &mut self.notes),
@@ -711,6 +717,7 @@ impl<'a> Collector<'a> {
         let stop = assistant.stop_reason.as_deref().filter(|_| !is_call(&text));
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
+        self.retract(&retractions(&text, &parts), place);
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
         let acts = assistant.tool_calls().next().is_some();
         self.dialogue.add_decisions(place, &parts, (is_final, acts), &mut self.notes);
@@ -775,6 +782,24 @@ impl<'a> Collector<'a> {
             }
         }
         self.note_failure(assistant, place);
+    }
+
+    /// Drops what the model takes back: its statements, and its decisions in the messages that it quotes.
+    fn retract(&mut self, retractions: &[Retraction], place: SourcePosition<'a>) {
+        if retractions.is_empty() {
+            return;
+        }
+        let quoted = self.statements.retract(retractions);
+        let is_gone = |note: &Note| {
+            let is_quoted = quoted.contains(&note.position);
+            note.position < place.position
+                && !note.text.starts_with(OF_PERSON)
+                && retractions.iter().any(|one| one.takes_back(&note.text) || is_quoted && one.names_in(&note.text))
+        };
+        if self.notes.has(NoteKind::Decision, is_gone) {
+            let gone = self.notes.take(NoteKind::Decision, is_gone);
+            self.statements.drop_newest(|one| gone.iter().any(|note| note.text == one.text));
+        }
     }
 
     /// Reads what the model says in the text of a plan, like an answer.

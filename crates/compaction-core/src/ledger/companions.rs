@@ -1,11 +1,12 @@
 //! Companions: statements that say little without each other. A question of a person needs its answer, a line that
-//! introduces a list needs the first item, and the two sides of a contrast, or the rows of a table of conditions, need each
+//! introduces a list needs the first item, an admission of the model needs what is right, and the two sides of a contrast, or the rows of a table of conditions, need each
 //! other.
 
 use super::answers::{is_praise, verdict};
 use super::closed_requests::leads;
 use super::noise::says_nothing;
 use super::reasons::begins_with_pronoun;
+use super::retractions::admits;
 use super::statements::{Statement, Voice};
 use crate::text::utf16_len;
 
@@ -19,6 +20,10 @@ const LONGEST_SIDE: usize = 100;
 const MOST_ROWS: usize = 4;
 /// Most bytes of the label of such an item.
 const LONGEST_LABEL: usize = 24;
+/// Longest sentence that takes back what was said and does not say what is right, in UTF-16 units, and the statements
+/// behind it that may say that.
+const LONGEST_ADMISSION: usize = 40;
+const MOST_BEHIND: usize = 4;
 /// Marks of bounds.
 const BOUNDS: [char; 4] = ['<', '>', '\u{2264}', '\u{2265}'];
 
@@ -124,8 +129,14 @@ fn needed_in_message(statements: &[Statement], index: usize) -> Option<usize> {
     if !one.is_of_model() {
         return None;
     }
+    if utf16_len(&one.text) <= LONGEST_ADMISSION && admits(&one.text) {
+        let says = |at: &usize| of_message(*at).is_some_and(|next| next.is_of_model() && says_something(next));
+        return (index + 1..=index + MOST_BEHIND).find(says);
+    }
     if leads(&one.text) {
-        return of_message(index + 1).filter(|next| !leads(&next.text)).map(|_| index + 1);
+        // What takes something back is followed by what is right, even if that introduces a list.
+        let says = |next: &&Statement| !leads(&next.text) || admits(&one.text);
+        return of_message(index + 1).filter(says).map(|_| index + 1);
     }
     let is_row = |at: usize| of_message(at).is_some_and(|other| other.text.contains(" | ") && has_bound(&other.text));
     if is_row(index) {

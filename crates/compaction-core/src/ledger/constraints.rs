@@ -10,17 +10,28 @@ pub(super) use languages::build_tables;
 use languages::{Languages, SCRIPTS, orders, signals};
 
 use super::cues::{is_sized, is_trivial};
+use super::requests::WORK;
 use super::rules::{asks_for_rule, holds_from_now_on, is_part};
 use super::statements::sentences;
 use super::text::{WordList, first_words, has_piece, normalised, quoted, word_list};
 use crate::phrases::{self, SPACED, UNSPACED, listed};
+use crate::text::utf16_len;
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
-/// between semicolons are examined.
+/// between semicolons are examined, and of one that is still too long, the clauses that begin with a ban.
 pub(crate) fn constraints(text: &str) -> impl Iterator<Item = &str> {
     let parts = |sentence| if is_sized(sentence) { Parts::Whole(sentence) } else { Parts::Split(sentence) };
-    sentences(text).flat_map(move |sentence| parts(sentence).each()).filter(|part| is_constraint(part))
+    let told = |part| {
+        let is_whole = is_constraint(part);
+        let is_long = utf16_len(part) > LONGEST_WHOLE;
+        let bans = clauses(part).filter(move |clause| is_long && begins_with_ban(clause) && is_constraint(clause));
+        Some(part).filter(|_| is_whole).into_iter().chain(bans)
+    };
+    sentences(text).flat_map(move |sentence| parts(sentence).each()).flat_map(told)
 }
+
+/// Longest sentence that may be an item, in UTF-16 units.
+const LONGEST_WHOLE: usize = 400;
 
 enum Parts<'a> {
     Whole(&'a str),
@@ -59,7 +70,7 @@ fn demands(sentence: &str) -> bool {
     if DIAGNOSES.begins(sentence) && !obliges(sentence) {
         return false;
     }
-    if is_constraint_in_a_script(sentence) || contrasts_in_a_script(sentence) {
+    if is_constraint_in_a_script(sentence) || contrasts_in_a_script(sentence) || has_piece(sentence, OWN_PART.pieces) {
         return true;
     }
     let words = normalised(sentence);
@@ -74,6 +85,9 @@ fn demands(sentence: &str) -> bool {
         || changes_code(sentence, &words)
     {
         return false;
+    }
+    if divides_work_in(sentence, &words) {
+        return true;
     }
     if OBJECTING.is_in(&words) || asks_for_rule(sentence) || holds_from_now_on(sentence) {
         return true;
@@ -162,6 +176,64 @@ static LATER: [Later; 5] =
     [later_of!(ENGLISH), later_of!(FRENCH), later_of!(SPANISH), later_of!(PORTUGUESE), later_of!(ITALIAN)];
 /// Fewest letters of such a verb.
 const SHORTEST_VERB: usize = 4;
+
+/// Phrases with which a person says what they do themselves and what is left to the model.
+static OWN_PART: WordList = word_list!("constraints: own part");
+/// Beginnings of clauses about what they will do, and words for doing it without the model.
+static DOING: WordList = word_list!(SPACED, "constraints: doing");
+static IN_PERSON: WordList = word_list!(SPACED, "constraints: in person");
+/// Fewest words of a sentence about this. A shorter one only answers a question.
+const FEWEST_DIVIDING: usize = 5;
+/// First words of a clause about what to do next, and words between such clauses.
+static LET_US: WordList = word_list!(SPACED, "constraints: let us");
+static JOINING: WordList = word_list!(SPACED, "constraints: joining");
+
+/// Whether a sentence says what the person does themselves: `I'll run the tests by hand`.
+fn divides_work(sentence: &str) -> bool {
+    has_piece(sentence, OWN_PART.pieces) || divides_work_in(sentence, &normalised(sentence))
+}
+
+fn divides_work_in(sentence: &str, words: &str) -> bool {
+    let in_clause = |clause: &str| {
+        let words = normalised(clause);
+        DOING.is_in(&words) && IN_PERSON.is_in(&words)
+    };
+    words.split_whitespace().nth(FEWEST_DIVIDING - 1).is_some()
+        && (OWN_PART.is_in(words) || IN_PERSON.is_in(words) && clauses(sentence).any(in_clause))
+}
+
+/// Whether a sentence gives a task that is carried out once, beside a demand for all of something: `make sure all notes are
+/// there, and merge the branch`. No word says for how long it holds, and it forbids nothing.
+pub(crate) fn orders_once(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    let lasts = |word: &str| HOLDING.has(word) || word.contains(' ');
+    if LASTING.found_in(&words).any(|(_, word)| lasts(word)) || holds_from_now_on(sentence) || BEFORE.is_in(&words) {
+        return false;
+    }
+    let clauses: Vec<String> = clauses(sentence).map(normalised).collect();
+    let parts = || clauses.iter().flat_map(|clause| joined_parts(clause));
+    !parts().any(|part| FORBIDDING.is_in(&first_words(part, DEMAND_WORDS))) && parts().any(is_task)
+}
+
+/// The parts of `normalised` words between words such as `and`.
+fn joined_parts(words: &str) -> impl Iterator<Item = &str> {
+    let mut starts = vec![0];
+    let mut ends = Vec::new();
+    for (at, joint) in JOINING.found_in(words) {
+        ends.push(at);
+        starts.push(at + joint.len());
+    }
+    ends.push(words.len());
+    starts.into_iter().zip(ends).filter(|(start, end)| start < end).map(|(start, end)| words[start..end].trim())
+}
+
+/// Whether a part of a sentence gives a task that is not about all of something, nor about what to use.
+fn is_task(part: &str) -> bool {
+    let part = &format!(" {part} ");
+    let is_order = TASKS.starts(part) || WORK.starts(part) || LET_US.starts(part);
+    let is_about_all = || LASTING.found_in(part).any(|(_, word)| !FORBIDDING.has(word));
+    is_order && !is_about_all() && !USING.is_in(part)
+}
 
 /// Whether a sentence says in which order things are done, or how something should be and how not. Such a sentence may
 /// also be a request.
@@ -411,10 +483,14 @@ pub(super) fn begins_with_demand(sentence: &str) -> bool {
 /// Whether a demand applies beyond its own request.
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
-    says_how_long(own, true) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own) || {
-        let words = normalised(own);
-        has_order(&words) && !gives_task(own) && !orders_task(&words)
-    }
+    divides_work(own)
+        || says_how_long(own, true)
+        || FORBIDDING.is_in(&normalised(own)) && !gives_task(own)
+        || holds_from_now_on(own)
+        || {
+            let words = normalised(own);
+            has_order(&words) && !gives_task(own) && !orders_task(&words)
+        }
 }
 
 /// Whether a demand says for how long it holds, or, with `for_what_all`, for what all. Words that only forbid do not.
@@ -948,5 +1024,60 @@ mod tests {
     fn a_sentence_that_is_too_long_is_looked_at_in_parts() {
         let long = format!("The history of this project is long{}; never rename it", " and told elsewhere".repeat(30));
         assert_eq!(constraints(&long).collect::<Vec<_>>(), ["never rename it"]);
+    }
+
+    #[test]
+    fn what_a_person_does_themselves_is_a_demand() {
+        for demand in [
+            "I'll run the migration by hand, you only write it",
+            "you just tell me which command to run",
+            "Die Tests starte ich selbst, sag mir nur wann",
+            "je vais lancer les tests moi-même",
+            "los tests los hago yo desde la página",
+            "os testes eu mesmo faço na página",
+            "le prove le faccio io dalla pagina, tu aspetta",
+            "тесты я сам сделаю на странице",
+            "de tests doe ik zelf op de pagina",
+            "我会手动运行迁移，告诉我命令",
+            "テストは私がやります、コマンドだけ教えて",
+            "테스트는 제가 직접 할게요",
+        ] {
+            assert!(is_constraint(demand) && lasts(demand), "{demand}");
+        }
+        for told in ["I ran it by hand and it failed", "I'll do it myself", "I wrote the manual myself last year"] {
+            assert!(!is_constraint(told), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_task_beside_a_demand_for_all_is_done_once() {
+        for task in [
+            "make sure all notes are up to date, create an index of them",
+            "let's go back to the branch and ensure all of its notes are there",
+            "make sure every change is saved and then merge the branch",
+            "make sure all notes are there, create an index if one doesn't exist",
+            "stelle sicher, dass alle Notizen da sind, und erstelle ein Verzeichnis",
+        ] {
+            assert!(orders_once(task), "{task}");
+        }
+        for rule in [
+            "make sure all commits are signed",
+            "use pnpm for all installs and run the linter on every file",
+            "always check all files and fix them",
+            "check all notes and never delete one",
+            "check all notes and don't delete one",
+            "whenever all tests pass, update the notes every time",
+        ] {
+            assert!(!orders_once(rule), "{rule}");
+        }
+    }
+
+    #[test]
+    fn a_ban_within_a_sentence_that_is_too_long_is_told_alone() {
+        let long = format!(
+            "I told you {}, do not guess the columns, so what now",
+            "that the page has its own table ".repeat(16)
+        );
+        assert_eq!(constraints(&long).collect::<Vec<_>>(), ["do not guess the columns"]);
     }
 }

@@ -267,6 +267,8 @@ pub(crate) fn split_times(line: &str) -> (&str, Option<u64>) {
     split().map_or((line, None), |(text, count)| (text, Some(count)))
 }
 
+/// Starts the decisions of a person.
+pub(crate) const OF_PERSON: &str = "The user ";
 /// Starts the item of the last request.
 pub(crate) const LATEST: &str = "Latest request: ";
 /// Starts the item of the first request, if the topic has changed since.

@@ -416,9 +416,16 @@ pub(super) fn answers_of_screen(words: &str) -> Option<&str> {
 /// Beginnings of the questions of a harness whether it may make a call, in lower case.
 const PERMISSIONS: &[&str] = listed!(HARNESSES, "person: permissions");
 
-/// Whether an answer is about a single call. Nothing is decided for later ones.
+/// The beginning and the end of the question of a harness whether it may read a file.
+const ADDS: &str = "Add ";
+const TO_CHAT: &str = " to the chat?";
+
+/// Whether an answer is about a single call or file. Nothing is decided for later ones.
 pub(super) fn is_permission(answer: &str) -> bool {
     let answer = answer.trim_start();
+    if answer.lines().next().is_some_and(|first| first.starts_with(ADDS) && first.contains(TO_CHAT)) {
+        return true;
+    }
     PERMISSIONS.iter().any(|start| answer.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start)))
 }
 
@@ -465,6 +472,13 @@ pub(super) fn before_screen(words: &str) -> Option<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_permission_is_about_one_call_or_file() {
+        assert!(is_permission("Add src/a.css to the chat? no"));
+        assert!(is_permission("Run shell command? yes"));
+        assert!(!is_permission("Add a page to the chat window? no"));
+    }
 
     #[test]
     fn answers_on_a_screen_are_no_request() {

@@ -225,7 +225,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
         }
         for constraint in constraints(sentence).filter(|_| is_typed(sentence)) {
             let told = with_list(text, constraint).or_else(|| with_file(text, constraint));
-            let told = told.or_else(|| with_right(text, constraint));
+            let told = told.or_else(|| with_right(text, constraint)).or_else(|| with_sentence_before(text, constraint));
             notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
@@ -274,6 +274,16 @@ fn with_right(text: &str, ban: &str) -> Option<String> {
     let behind = text.get(at + ban.len()..)?;
     let next = sentences(behind.lines().next()?).find(|next| next.contains(char::is_alphanumeric))?;
     (says_right(next) && !next.ends_with(['?', '\u{ff1f}'])).then(|| one_line(&format!("{ban} {next}")))
+}
+
+/// A line that only names a file (`@rules.md`) with the sentence before it, which says what for.
+fn with_sentence_before(text: &str, name: &str) -> Option<String> {
+    if !name.starts_with('@') || name.contains(char::is_whitespace) {
+        return None;
+    }
+    let at = (name.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    let before = sentences(text.get(..at)?).last().filter(|before| utf16_len(before) <= LONGEST_LIST)?;
+    Some(one_line(&format!("{before} {name}")))
 }
 
 /// Most words of such a ban.

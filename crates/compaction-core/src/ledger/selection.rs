@@ -13,6 +13,7 @@ use super::Ledger;
 use super::companions::{companions, has_bound};
 use super::cues::{has_name, is_guess};
 use super::reasons::begins_with_pronoun;
+use super::retractions::admits;
 use super::statements::{Statement, Voice};
 use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, HashedAlready, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE,
@@ -59,6 +60,8 @@ const EFFORT: f32 = 0.3;
 const GUESS: f32 = 0.6;
 /// Factor for conditions with a bound: `below <0.85 | …`.
 const BOUND: f32 = 1.4;
+/// Factor for sentences with which the model takes back what it said. Without them, the next model believes the old one.
+const ADMISSION: f32 = 3.0;
 /// Longest short answer, in bytes. It makes no sense without its question.
 const SHORT_ANSWER: usize = 60;
 
@@ -356,6 +359,7 @@ fn content(statement: &Statement) -> f32 {
         _ if !text.contains('`') && has_digit() && (text.starts_with(RETURN) || EFFORTS.is_said(text)) => EFFORT,
         Voice::Remark if is_guess(&normalised(text)) => GUESS,
         _ if statement.is_of_model() && has_bound(text) => BOUND,
+        Voice::Remark | Voice::Report if admits(text) => ADMISSION,
         _ => 1.0,
     }
 }

@@ -11,6 +11,7 @@ use super::Sources;
 use super::bold::without_bold;
 use super::cues::is_announcement;
 use super::notes::SourcePosition;
+use super::retractions::Retraction;
 use super::terms::is_unspaced;
 use super::text::{as_line, clip_middle, count, lines, may_be_unspaced, trim, trim_start};
 use crate::phrases::{SPACED, listed};
@@ -160,6 +161,28 @@ impl Statements {
         }
     }
 
+    /// Removes what the model takes back. Returns the positions of the messages that a retraction quotes.
+    pub(super) fn retract(&mut self, retractions: &[Retraction]) -> HashSet<u64> {
+        let mut quoted = HashSet::new();
+        self.drop_newest(|one| {
+            if retractions.iter().any(|retraction| retraction.quotes_from(&one.text)) {
+                quoted.insert(one.position);
+            }
+            retractions.iter().any(|retraction| retraction.takes_back(&one.text))
+        });
+        quoted
+    }
+
+    /// Removes those of the model among the newest statements for which `is_gone` holds.
+    pub(super) fn drop_newest(&mut self, mut is_gone: impl FnMut(&Statement) -> bool) {
+        let start = self.list.len().saturating_sub(MOST_COMPARED);
+        let mut is_gone = |one: &Statement| one.is_of_model() && is_gone(one);
+        let (gone, kept): (Vec<_>, Vec<_>) = self.list.drain(start..).partition(|one| is_gone(one));
+        self.bytes -= gone.iter().map(|one| one.text.len()).sum::<usize>();
+        self.list.extend(kept);
+        self.newest = self.newest.min(self.list.len());
+    }
+
     /// Removes lines of a call at `position` whose work was never done.
     pub(super) fn take_back(&mut self, position: u64, lines: &[String]) {
         let start = self.list.partition_point(|one| one.position < position);
@@ -304,10 +327,12 @@ const SHORTEST_WRAPPED: usize = 40;
 const FEWEST_SPACES: usize = 4;
 
 /// `text` with the lines of a paragraph joined, as a copy of a screen has them: lines that end where the first word of the
-/// next line had no room, if the text has a [width](wrap_width); and a long line that ends within a sentence, before one
-/// that begins in lower case. Positions in the text stay the same. Code between fences is left as it is.
+/// next line had no room, if the text has a [width](is_wrapped_at); and a long line that ends within a sentence, before one
+/// that begins in lower case. Between two wide characters nothing takes the place of the break. Code between fences is left
+/// as it is.
 pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
-    let width = wrap_width(&text);
+    let longest = longest_line(&text);
+    let width = longest.filter(|width| is_wrapped_at(&text, *width));
     let mut breaks = Vec::new();
     let (mut end, mut is_code, mut before) = (0, false, "");
     for whole in text.split_inclusive('\n') {
@@ -317,9 +342,9 @@ pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
         let is_wrapped = !is_code
             && (width.is_some_and(|width| continues(before, line) && fills(before, line, width))
                 || is_long_before_lower_case(before.trim(), line.trim())
-                || is_full_before_unspaced(before, line));
+                || longest.is_some_and(|longest| is_long_before_wide(before, line, longest)));
         if is_wrapped {
-            breaks.push(end - 1..end + mark);
+            breaks.push(joint(before, end, mark, line));
         }
         is_code ^= is_fence(whole.trim());
         (end, before) = (end + whole.len(), whole);
@@ -328,12 +353,25 @@ pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
         return text;
     }
     let (mut joined, mut from) = (String::with_capacity(text.len()), 0);
-    for joint in breaks {
+    for (joint, is_wide) in breaks {
         joined.push_str(&text[from..joint.start]);
-        joined.extend(std::iter::repeat_n(' ', joint.len()));
+        if !is_wide {
+            joined.extend(std::iter::repeat_n(' ', joint.len()));
+        }
         from = joint.end;
     }
     Cow::Owned(joined + &text[from..])
+}
+
+/// What stands between two lines that are joined, of which the first one ends at `end` with its break, and the other one
+/// begins `mark` bytes behind that; and whether it is between wide characters, so that nothing takes its place.
+fn joint(before: &str, end: usize, mark: usize, line: &str) -> (Range<usize>, bool) {
+    let (left, right) = (before.trim_end(), line.trim_start());
+    let is_wide = |one: Option<char>| one.is_some_and(|one| columns_of(one) > 1);
+    if is_wide(left.chars().next_back()) && is_wide(right.chars().next()) {
+        return (end - (before.len() - left.len())..end + mark + (line.len() - right.len()), true);
+    }
+    (end - 1..end + mark, false)
 }
 
 /// How a terminal shows the mark of a quote.
@@ -352,25 +390,6 @@ fn is_long_before_lower_case(before: &str, line: &str) -> bool {
         && without_marker(line).len() == line.len()
 }
 
-/// Marks of scripts without spaces that begin no line.
-const NEVER_FIRST: [char; 8] =
-    ['_', '\u{3001}', '\u{ff0c}', '\u{3002}', '\u{ff1b}', '\u{ff1a}', '\u{ff09}', '\u{ff1f}'];
-
-/// Whether a line of many columns ends without a mark, before one that goes on in a script without spaces. A text with one
-/// such line is not wide enough to show where it was wrapped.
-fn is_full_before_unspaced(before: &str, line: &str) -> bool {
-    let is_unspaced = |one: char| columns_of(one) > 1 && one.is_alphanumeric();
-    let (bare, next) = (before.trim(), line.trim());
-    !bare.is_ascii()
-        && next.starts_with(|first: char| first.is_alphanumeric() || NEVER_FIRST.contains(&first))
-        && without_marker(next).len() == next.len()
-        && bare.ends_with(|last: char| last.is_alphanumeric())
-        && !bare.starts_with(['#', '|'])
-        && bare.contains(is_unspaced)
-        && next.contains(is_unspaced)
-        && WIDTHS.contains(&columns(before.trim_end()))
-}
-
 /// Columns that a text may have been wrapped at. A terminal may be wider, but then most paragraphs take one line.
 const WIDTHS: std::ops::RangeInclusive<usize> = 50..=140;
 /// Fewest lines of a text that was wrapped that have no room for the next word, and their percentage among lines that
@@ -383,9 +402,8 @@ const OPENERS: [char; 9] =
 /// Marks at the end of a sentence.
 const ENDS: [char; 7] = ['.', '!', '?', ':', '\u{3002}', '\u{ff01}', '\u{ff1f}'];
 
-/// The columns that the lines of `text` were wrapped at: the longest of them, if most lines that another line may continue
-/// have no room for its first word. `None` if a line is longer than any terminal is wide.
-fn wrap_width(text: &str) -> Option<usize> {
+/// The columns of the longest line of `text`. `None` if it is not as wide as a terminal may be.
+fn longest_line(text: &str) -> Option<usize> {
     let mut width = 0;
     for (line, _) in spoken_lines(text) {
         // Four bytes are at least one column.
@@ -394,20 +412,41 @@ fn wrap_width(text: &str) -> Option<usize> {
         }
         width = width.max(columns(line.trim_end()));
     }
-    if !WIDTHS.contains(&width) {
-        return None;
-    }
+    WIDTHS.contains(&width).then_some(width)
+}
+
+/// Whether most lines of a text that another line may continue have no room for its first word.
+fn is_wrapped_at(text: &str, width: usize) -> bool {
     let (mut count, mut full, mut ends) = (0, 0, 0);
     for (line, next) in spoken_lines(text) {
         let Some(next) = next.filter(|next| continues(line, next)) else { continue };
-        count += 1;
+        if fills(line, next, width) || !ends_wide_sentence(line) {
+            count += 1;
+        }
         if fills(line, next, width) {
             full += 1;
             // Lines of a list without marks end where their sentences do.
             ends += usize::from(line.trim_end().ends_with(ENDS));
         }
     }
-    (full >= FEWEST_FULL && ends * 2 <= full && full * 100 >= count * FULL).then_some(width)
+    full >= FEWEST_FULL && ends * 2 <= full && full * 100 >= count * FULL
+}
+
+/// Fewest columns of a line with wide characters that was surely wrapped if it ends within a sentence.
+const LONG_WIDE: usize = 72;
+
+/// Whether a long line of a script without spaces ends without any mark, and the next line begins with such a character and
+/// ends its sentence.
+fn is_long_before_wide(before: &str, line: &str, longest: usize) -> bool {
+    let (own, next) = (before.trim_end(), line.trim());
+    let is_wide = |one: char| columns_of(one) > 1 && one.is_alphanumeric();
+    next.starts_with(is_wide)
+        && own.ends_with(|last: char| last.is_alphanumeric())
+        && own.contains(is_wide)
+        && next.contains(['\u{3002}', '\u{ff01}', '\u{ff1f}'])
+        && columns(own) >= LONG_WIDE
+        && fills(own, next, longest)
+        && !own.trim_start().starts_with(|first: char| matches!(first, '#' | '|') || is_drawing(first))
 }
 
 /// The lines of a text outside of fences, each with the line behind it.
@@ -425,8 +464,7 @@ fn spoken_lines(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
 fn continues(line: &str, next: &str) -> bool {
     let (line, next) = (line.trim(), next.trim());
     let is_text = |first: char| first.is_alphanumeric() || "('\"`_/.~@$".contains(first) || OPENERS.contains(&first);
-    let is_drawn =
-        |line: &str| line.starts_with(|first: char| first == '|' || ('\u{2500}'..='\u{259f}').contains(&first));
+    let is_drawn = |line: &str| line.starts_with(|first: char| first == '|' || is_drawing(first));
     // A list of paths or hashes has no spaces.
     let has_words = || {
         memchr::memchr_iter(b' ', line.as_bytes()).nth(FEWEST_SPACES - 1).is_some()
@@ -441,13 +479,35 @@ fn continues(line: &str, next: &str) -> bool {
         && has_words()
 }
 
+/// Whether a character draws a frame or a bar.
+fn is_drawing(one: char) -> bool {
+    ('\u{2500}'..='\u{259f}').contains(&one)
+}
+
 /// Whether a line of a text that is `width` columns wide has no room for the first word of the `next` line.
 fn fills(line: &str, next: &str, width: usize) -> bool {
-    let next = next.trim();
+    let (line, next) = (line.trim_end(), next.trim());
     let first = next.chars().next().map_or(0, columns_of);
+    let whole = 1 + columns(next.split(char::is_whitespace).next().unwrap_or_default());
+    let own = columns(line);
     // Scripts without spaces are wrapped after any character.
-    let word = if first > 1 { first } else { 1 + columns(next.split(char::is_whitespace).next().unwrap_or_default()) };
-    columns(line.trim_end()) + word > width
+    if own + if first > 1 { first } else { whole } > width {
+        return true;
+    }
+    // A program that wraps at spaces leaves more room in them.
+    first > 1
+        && own + whole > width
+        && own * 2 >= width
+        && memchr::memchr_iter(b' ', line.trim_start().as_bytes()).nth(FEWEST_SPACES_OF_WIDE - 1).is_some()
+        && !line.ends_with(ENDS)
+}
+
+/// Fewest spaces of a line with wide characters that was wrapped at a space.
+const FEWEST_SPACES_OF_WIDE: usize = 2;
+
+/// Whether a line ends with a sentence of a script without spaces. Its paragraph ends there, too.
+fn ends_wide_sentence(line: &str) -> bool {
+    line.trim_end().ends_with(['\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}'])
 }
 
 /// Columns of a terminal that `text` takes.
@@ -781,6 +841,15 @@ mod tests {
         ] {
             assert_eq!(joined(left), left);
         }
+        let asked =
+            "导出的时候如果不走 order_store 的锁，最后是怎么在不同的 worker 之间选择最终写入的行\n数呢，它就不会丢吗？";
+        assert_eq!(joined(asked), asked.replace('\n', ""));
+        for left in [
+            "导出的时候没有价格显示，菜单的颜色也不对\n请修改一下，好吗？",
+            "导出的时候如果不走 order_store 的锁，最后是怎么在不同的 worker 之间选择最终写入的行\n请修改",
+        ] {
+            assert_eq!(joined(left), left);
+        }
         let way = "The whole of it works: a proposal \u{2192} the gate \u{2192} a review \u{2192}\na row in the table";
         assert_eq!(joined(way), way.replace('\n', " "));
         let quote = "It says:\n\u{258e} No order is closed and none is marked without an explicit action of\n\u{258e} a person.";
@@ -826,9 +895,12 @@ mod tests {
             "- The first item of the list is long, and it goes on in the next line of\n  GitHub's own page.\n- The second \
              one is as long as the first one, and it goes on, too, for\n  Example in this line.",
             "今日はとても長い文を書いて、画面の端で折り返している\nことを確かめ、次の行も同じ幅で折り返すのです。そして\nもう一行。",
+            "现在 order_store 的写入只在主库 primary 上进行，因为从库\n的延迟太大，而且 cache 层也没有失效的机制。所以 export 之前\n\
+             必须先等主库的 commit 完成。",
         ];
         for text in wrapped {
-            let expected: Vec<String> = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
+            let joint = if text.is_ascii() { " " } else { "" };
+            let expected: Vec<String> = text.split("\n\n").map(|paragraph| paragraph.replace('\n', joint)).collect();
             let expected = expected.join("\n\n").replace(" - The second", "\n- The second");
             assert_eq!(joined(text), expected);
         }
@@ -840,6 +912,7 @@ mod tests {
              the old parser is gone, and all of its rows are read by\nThe new one",
             "https://shop.example/orders/2026/first-page-of-all-orders\nhttps://shop.example/orders/2026/second-page-of-all\n\
              https://shop.example/orders/2026/third-page-of-all-orders",
+            "添加了订单 export 的页面 page\n添加了客户 import 的页面以及他们所有的地址和电话号码\n修改了菜单 menu 的颜色 color\n删除了旧的页面",
             "\u{2022} The first of the items takes all of the room that a line of it has\n\u{2022} The second of the items \
              takes all of the room that a line of it has\n\u{2022} The third of the items takes the room of a line",
             "One line of a paragraph that is far too long to have been wrapped by any terminal, since it goes on and on and \

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use crate::ledger::constraints::begins_with_use;
-use crate::ledger::notes::{AGREED, REFUSED, answered_with, key};
+use crate::ledger::notes::{AGREED, OF_PERSON, REFUSED, answered_with, key};
 use crate::ledger::selection::{Terms, terms};
 use crate::ledger::{Note, NoteKind};
 
@@ -20,8 +20,6 @@ const MOST_ALIKE: usize = 2;
 const ALIKE_PERCENT: usize = 60;
 /// Fewest common terms of such notes.
 const FEWEST_ALIKE: usize = 3;
-/// How each decision of a person begins.
-pub(super) const OF_PERSON: &str = "The user ";
 
 /// Of constraints and decisions with similar words: the older ones, which are listed only if there is room, and the
 /// newest [`MOST_ALIKE`] of them, which were stated more than once.

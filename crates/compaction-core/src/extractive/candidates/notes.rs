@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::alike::{OF_PERSON, repeated, same_decisions, same_uses};
+use super::alike::{repeated, same_decisions, same_uses};
 use super::done::is_answered_item;
 use super::newest_answer::is_question;
 use super::{Builder, OVERTAKEN_BY};
@@ -11,11 +11,13 @@ use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::choices::{is_process, stems};
-use crate::ledger::constraints::{begins_with_use, forbids, gives_task, is_bound, lasts, names_it, says_how_long};
+use crate::ledger::constraints::{
+    begins_with_use, forbids, gives_task, is_bound, lasts, names_it, orders_once, says_how_long,
+};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
-    CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK,
-    WITHDRAWN, answered_with, key,
+    CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OF_PERSON, OFFERED, REJECTED,
+    UNDID_WORK, WITHDRAWN, answered_with, key,
 };
 use crate::ledger::rules::{begins_mission, holds_from_now_on, is_of_mission, listed_rules, only_goes_ahead};
 use crate::ledger::stated::is_provisional;
@@ -39,6 +41,8 @@ const UNDONE_WITHIN: u64 = 100;
 const LISTED_WORDS: usize = 3;
 /// Number of later requests for work after which a demand inside a request is met.
 const MET_AFTER: usize = 4;
+/// Number of later requests for work after which a task beside a demand for all of something was carried out.
+const CARRIED_OUT_AFTER: usize = 2;
 /// Fewest rules of a list.
 const FEWEST_LISTED: usize = 2;
 /// Bytes of a request that are searched for what it asks for.
@@ -94,6 +98,14 @@ impl<'a> Builder<'a> {
                 // It described how to do a task that is closed.
                 NoteKind::Constraint
                     if self.is_over_with_task(note)
+                        && !stressed.contains(&std::ptr::from_ref(note))
+                        && !current.contains(&std::ptr::from_ref(note)) =>
+                {
+                    continue;
+                }
+                // It was a task that was carried out.
+                NoteKind::Constraint
+                    if self.is_carried_out(note)
                         && !stressed.contains(&std::ptr::from_ref(note))
                         && !current.contains(&std::ptr::from_ref(note)) =>
                 {
@@ -364,6 +376,14 @@ impl<'a> Builder<'a> {
         };
         let of_task = || request().is_some_and(|text| gives_task(text) || has_steps(text));
         since >= most && !lasts(&demand.text) && !names_it(&demand.text) && of_task()
+    }
+
+    /// Whether a demand gives a task besides, and its request was answered, or many came since.
+    fn is_carried_out(&self, demand: &Note) -> bool {
+        let since = self.requests_since(demand);
+        let own = || self.ledger.requests.iter().rev().find(|request| request.position == demand.position);
+        let is_answered = || own().is_some_and(|request| request.is_answered);
+        demand.position > 0 && (since >= CARRIED_OUT_AFTER || since > 0 && is_answered()) && orders_once(&demand.text)
     }
 
     /// The section of an item of an abandoned branch. The summary of a branch is all about such a branch, so the item keeps
