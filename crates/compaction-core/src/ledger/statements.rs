@@ -873,20 +873,6 @@ mod tests {
     }
 
     #[test]
-    fn a_full_line_goes_on_in_a_script_without_spaces() {
-        let joined = |text: &str| with_joined_lines(text.into()).into_owned();
-        let full =
-            "好问题。让我看看 token 结果是怎么从调度器回到用户的界面 \u{2014} 是所有的进程\n都发，还是只有一个进程发。";
-        assert_eq!(joined(full), full.replace('\n', " "));
-        for left in [
-            "普通采样的流程\n各个进程独立运行",
-            "调度器构造批次并广播给所有的进程，各个进程独立运行然后采样得到结果。\n下一轮",
-        ] {
-            assert_eq!(joined(left), left);
-        }
-    }
-
-    #[test]
     fn lines_without_room_for_the_next_word_are_joined() {
         let joined = |text: &str| with_joined_lines(text.into()).into_owned();
         let wrapped = [
