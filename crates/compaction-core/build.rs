@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, error, fs};
 
 #[path = "src/phrases/reading.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the crate uses the other functions")]
+#[expect(dead_code, unreachable_pub, reason = "the crate uses the other functions")]
 mod reading;
 
 /// The folders of the tables, within `src`.
