@@ -145,7 +145,7 @@ pub(super) fn ended_operation(command: &str) -> Option<(&'static str, bool)> {
         (gives_up || rest.contains(&"--continue")).then_some((*verb, gives_up))
     };
     let steps = words_of_steps(command).into_iter().take(MOST_STEPS);
-    steps.filter_map(|step| ends(&step.iter().map(String::as_str).collect::<Vec<_>>())).last()
+    steps.rev().find_map(|step| ends(&step.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// Whether a decision of the model is about a step of git, such as a rebase.
