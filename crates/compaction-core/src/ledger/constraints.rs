@@ -505,6 +505,8 @@ static OTHERS: WordList = word_list!("constraints: others");
 
 /// Whether a demand only forbids what is outside its own request: `touch no other file`. It ends with the next request.
 pub(crate) fn is_bound(demand: &str) -> bool {
+    // The name of a file behind it (`@no-shortcuts.md`) may look like a ban.
+    let demand = demand.rsplit_once(" @").filter(|(_, name)| !name.contains(' ')).map_or(demand, |(own, _)| own);
     let words = normalised(demand);
     // A word for how long it applies makes it a rule.
     let holds = || holds_for_good(demand);
@@ -1070,6 +1072,12 @@ mod tests {
         ] {
             assert!(!orders_once(rule), "{rule}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_file_binds_no_demand() {
+        assert!(is_bound("don't touch the other pages"));
+        assert!(!is_bound("what about the other pages? @dont-hurry.md"));
     }
 
     #[test]

@@ -273,3 +273,19 @@ fn a_limit_of_one_part_of_the_work_ends_with_the_next_part() {
     assert!(same.contains("Only change the texts") && same.contains("Never touch the payment"), "{same}");
     assert!(!other.contains("Only change the texts") && other.contains("Never touch the payment"), "{other}");
 }
+
+#[test]
+fn a_task_beside_a_demand_for_all_ends_when_it_was_carried_out() {
+    let edit = |id: &str| calls(id, "edit", r#"{"path":"src/orders.rs","oldText":"a","newText":"b"}"#);
+    let request =
+        |text: &str, id: &str, answer: &str| [user(text), edit(id), returns(id, "ok", false), says(answer, "stop")];
+    let told = |demand: &str| {
+        let first = request(demand, "1", "All of the notes are up to date now, and the index has their names.");
+        let next =
+            request("Port the export of the orders to the new server", "2", "The export runs on the new server.");
+        section(&[&first[..], &next[..]].concat(), Section::Constraints)
+    };
+    assert!(told("Make sure all notes are up to date, create an index of them.").is_empty());
+    let rule = "Make sure all commits of this work are signed.";
+    assert_eq!(told(rule), [rule]);
+}
