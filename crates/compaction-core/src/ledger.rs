@@ -451,15 +451,10 @@ impl Ledger {
         lists
     }
 
-    /// `lists` without the files that were written here and deleted again, and without those of which every call failed or
-    /// was refused. A call without a result counts as done.
+    /// `lists` without the files that were written here and deleted again.
     pub fn without_deleted(&self, mut lists: FileLists) -> FileLists {
-        let is_untouched = |file: &FileRecord| {
-            let has_ended = file.position > 0 && file.position < self.messages;
-            has_ended && file.read + file.written + file.edited == 0 && file.changed_at == 0
-        };
-        let is_gone = |file: &&FileRecord| file.is_gone() || is_untouched(file);
-        let gone: HashSet<&str> = self.files.iter().filter(is_gone).map(|file| file.path.as_str()).collect();
+        let gone: HashSet<&str> =
+            self.files.iter().filter(|file| file.is_gone()).map(|file| file.path.as_str()).collect();
         lists.modified_files.retain(|path| !gone.contains(path.as_str()));
         lists
     }
