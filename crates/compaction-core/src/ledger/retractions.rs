@@ -76,7 +76,7 @@ impl Retraction {
 
     /// Whether it surely takes back an earlier sentence of the model.
     pub(super) fn takes_back(&self, sentence: &str) -> bool {
-        !admits_first(sentence) && (self.quotes_words_of(sentence) || self.shares_most(sentence))
+        (self.quotes_words_of(sentence) || self.shares_most(sentence)) && !admits_first(sentence)
     }
 
     /// Whether it quotes a passage of an earlier text.

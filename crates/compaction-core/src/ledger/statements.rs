@@ -177,10 +177,22 @@ impl Statements {
     pub(super) fn drop_newest(&mut self, mut is_gone: impl FnMut(&Statement) -> bool) {
         let start = self.list.len().saturating_sub(MOST_COMPARED);
         let mut is_gone = |one: &Statement| one.is_of_model() && is_gone(one);
-        let (gone, kept): (Vec<_>, Vec<_>) = self.list.drain(start..).partition(|one| is_gone(one));
-        self.bytes -= gone.iter().map(|one| one.text.len()).sum::<usize>();
+        let (mut at, mut before_newest) = (start, 0);
+        let kept: Vec<Statement> = self
+            .list
+            .drain(start..)
+            .filter(|one| {
+                let is_gone = is_gone(one);
+                if is_gone {
+                    self.bytes -= one.text.len();
+                    before_newest += usize::from(at < self.newest);
+                }
+                at += 1;
+                !is_gone
+            })
+            .collect();
         self.list.extend(kept);
-        self.newest = self.newest.min(self.list.len());
+        self.newest -= before_newest;
     }
 
     /// Removes lines of a call at `position` whose work was never done.
