@@ -37,14 +37,14 @@ const RESET: &str = "git reset --hard HEAD~1";
 const FAILED_EDITS: [&str; 4] =
     ["The LLM did not conform to the edit format", "Malformed ", "Exception while updating files", "Failed to apply"];
 /// Notices of one edit that was not made, before and after the name of the file.
-const UNDONE_EDITS: [(&str, &str); 5] = [
+const UNDONE_EDITS: [(&str, &str); 4] = [
     ("Skipping edits to ", ""),
     ("Failed to apply edit to ", ""),
     ("Did not apply edit to ", " (--dry-run)"),
     ("Unable to create ", ", skipping edits."),
-    ("Unable to write file ", ATTEMPTS),
 ];
-const ATTEMPTS: &str = " attempts: ";
+/// The notice of a file that aider could not write: the name is between the first two, and the reason follows the last one.
+const UNWRITTEN: (&str, &str, &str) = ("Unable to write file ", " after ", " attempts: ");
 /// The notice of a file that aider cannot read comes after its name.
 const UNREAD: &str = ": unable to read: ";
 /// What aider cannot do with git. The lines after the notice are what git printed.
@@ -337,17 +337,19 @@ fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
     if let Some((path, _)) = notice.split_once(UNREAD).filter(|_| is_line) {
         return Some(Event::call("read", "path", path, shown, true));
     }
-    let undone = |(start, end): &(&str, &str)| {
-        let rest = notice.strip_prefix(start)?;
-        // The reason follows the number of attempts.
-        let attempts = || Some(rest.split_once(end).filter(|_| *end == ATTEMPTS)?.0.rsplit_once(" after ")?.0);
-        rest.strip_suffix(end).or_else(attempts)
-    };
-    if let Some(path) = UNDONE_EDITS.iter().find_map(undone).filter(|_| is_line) {
+    let undone = |(start, end): &(&str, &str)| notice.strip_prefix(start)?.strip_suffix(end);
+    if let Some(path) = UNDONE_EDITS.iter().find_map(undone).or_else(|| unwritten(notice)).filter(|_| is_line) {
         return Some(Event::call("edit", "path", path, shown, true));
     }
     let is_commit = notice.strip_prefix("Commit ").is_some_and(begins_with_hash);
     is_commit.then(|| Event::run("git commit", shown, false))
+}
+
+/// The file that aider could not write.
+fn unwritten(notice: &str) -> Option<&str> {
+    let (start, after, attempts) = UNWRITTEN;
+    let (file, _) = notice.strip_prefix(start)?.split_once(attempts)?;
+    Some(file.rsplit_once(after)?.0)
 }
 
 fn begins_with_hash(text: &str) -> bool {
