@@ -1,6 +1,7 @@
 //! The chores of compactd, as functions, so that a test can call them too.
 
 pub mod codegen;
+mod compiler;
 mod dependencies;
 mod fuzz;
 mod hosts;
@@ -17,6 +18,7 @@ mod test_output;
 mod usage;
 mod workspace;
 
+pub use compiler::{compile, is_compiler_call};
 pub use fuzz::fuzz;
 pub use hosts::hosts;
 pub use links::links;

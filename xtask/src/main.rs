@@ -1,5 +1,6 @@
 //! `cargo xtask`: the chores of compactd.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
@@ -47,12 +48,12 @@ Usage: cargo xtask <chore>
   models               asks LiteLLM's proxy and llama.cpp's server, which pip installs; ten minutes the first time
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program tells its user what it does and why it failed"
-)]
+#[expect(clippy::print_stdout, reason = "a program tells its user how it is used")]
 fn main() -> ExitCode {
+    let given: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if xtask::is_compiler_call(&given) {
+        return exit_code(xtask::compile(&given));
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if arguments.iter().any(|argument| xtask::is_help(argument)) {
@@ -60,7 +61,12 @@ fn main() -> ExitCode {
         println!("{}", if lines.is_empty() { USAGE.to_owned() } else { lines.join("\n") });
         return ExitCode::SUCCESS;
     }
-    match run(&arguments) {
+    exit_code(run(&arguments))
+}
+
+#[expect(clippy::print_stderr, reason = "a program tells its user why it failed")]
+fn exit_code(result: anyhow::Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");

@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
+use crate::compiler::lint_while_building;
 use crate::queue::several_at_a_time;
 use crate::steps::say;
 use crate::workspace::{cargo, root};
@@ -49,17 +50,20 @@ pub(crate) fn run_tests(mut programs: Vec<Program>, server: &Path) -> anyhow::Re
     let counts: Vec<Counts> = results.into_iter().collect::<anyhow::Result<_>>()?;
     let counts = counts.into_iter().fold(Counts::default(), Counts::and);
     let mut examples = cargo(&["test", "--workspace", "--no-fail-fast", "--locked", "--doc"]);
+    lint_while_building(&mut examples)?;
     let counts = counts.and(run_and_count("examples in the documentation", "examples", &mut examples)?);
     if counts.failed == 0 { Ok(counts) } else { bail!("{} passed, {} failed", counts.passed, counts.failed) }
 }
 
-/// Builds the tests of the workspace and returns the programs.
+/// Builds the tests of the workspace with lints and documentation, and returns the programs.
 ///
 /// # Errors
-/// When something cannot be built.
+/// When something cannot be built, or a lint found something.
 pub(crate) fn build_tests() -> anyhow::Result<Vec<Program>> {
     let arguments = ["test", "--workspace", "--locked", "--no-run", "--message-format", "json-render-diagnostics"];
-    let built = cargo(&arguments).stderr(Stdio::inherit()).output()?;
+    let mut command = cargo(&arguments);
+    lint_while_building(&mut command)?;
+    let built = command.stderr(Stdio::inherit()).output()?;
     ensure!(built.status.success(), "the tests cannot be built ({})", built.status);
     let mut programs = Vec::new();
     for line in String::from_utf8(built.stdout)?.lines() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
+use crate::compiler::lint_while_building;
 use crate::steps::say;
 
 /// Name of the program.
@@ -21,13 +22,6 @@ pub fn root() -> PathBuf {
 /// A cargo command in the workspace.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Where everything is built once, optimising the crate in which tests spend most of their time is worth it. Where a
-    // person edits that crate, it is not. The lints and the documentation only check, and share that where their profiles are
-    // the same: `cargo clippy` does not pass on what is set here.
-    let is_building = arguments.first().is_some_and(|first| ["build", "test"].contains(first));
-    if is_building && std::env::var_os("CI").is_some() {
-        command.args(["--config", "profile.dev.package.compaction-core.opt-level=1"]);
-    }
     command.args(arguments).current_dir(root());
     // A failure of a program of ours is told in a line. Panics still show where they were.
     command.env("RUST_LIB_BACKTRACE", "0");
@@ -123,7 +117,14 @@ pub(crate) fn server() -> anyhow::Result<Server> {
 /// When it cannot be built.
 pub(crate) fn build_server(profile: &str) -> anyhow::Result<PathBuf> {
     let Server { package, target_directory, .. } = server()?;
-    run(&mut cargo(&["build", "--package", &package, "--bin", PROGRAM, "--profile", profile]))?;
+    if profile == "dev" {
+        // As the tests build it, so that nothing is compiled twice. Cargo shares that for the whole workspace alone.
+        let mut build = cargo(&["build", "--workspace", "--locked"]);
+        lint_while_building(&mut build)?;
+        run(&mut build)?;
+    } else {
+        run(&mut cargo(&["build", "--package", &package, "--bin", PROGRAM, "--profile", profile]))?;
+    }
     let directory = if profile == "dev" { "debug" } else { profile };
     let binary = target_directory.join(directory).join(format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX));
     if binary.is_file() { Ok(binary) } else { bail!("failed to find {} after building it", binary.display()) }
