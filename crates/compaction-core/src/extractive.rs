@@ -5,6 +5,7 @@
 //! (`candidates`) and lists of names. Those that fit the token budget are then chosen (`budget`). Every item is one
 //! line, so no text of the conversation can break the format.
 
+mod assignments;
 mod budget;
 mod candidates;
 mod checks;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::assignments::replaced;
 use super::candidates::Candidates;
 use super::candidates::next_steps::clip_request;
 use super::checks::{self, Checks};
@@ -424,6 +425,8 @@ impl Digest<'_> {
         };
         let rows = self.checks.rows(&self.ledger.statements);
         left_out.iter_mut().zip(&rows.replaced).for_each(|(is_noise, is_replaced)| *is_noise |= is_replaced);
+        let reassigned = replaced(&self.ledger.statements);
+        left_out.iter_mut().zip(&reassigned).for_each(|(is_noise, is_replaced)| *is_noise |= is_replaced);
         let chosen = selection.choose_among(self.ledger, others, &left_out);
         let is_chosen: HashSet<usize> = chosen.iter().map(|(index, _)| *index).collect();
         let mut items: Vec<Item> = Vec::new();

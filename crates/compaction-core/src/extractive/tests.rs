@@ -1302,8 +1302,8 @@ fn the_goal_is_what_the_newest_work_is_about() {
         messages.push(says(&format!("The viewer shows the {part} of every branch behind its author."), "stop"));
     }
     let moved = expect![[r#"
-        Goal: At first: Why is the lint red on the build?
-        Goal: Then: Write a viewer for session archives that lists every branch with its author (answered)
+        Goal: At first: Write a viewer for session archives that lists every branch with its author
+        Goal: Then: the viewer also needs dates for each branch (answered)
         Goal: Then: the viewer also needs sizes for each branch (answered)
         Goal: Then: the viewer also needs tags for each branch (answered)
         Goal: Latest request: the viewer also needs notes for each branch (answered)

@@ -127,6 +127,8 @@ pub(super) struct Actions<'a> {
     newest_runs: VecDeque<String>,
     /// Positions of the commands that gave up a merge or a rebase and of the commit before it, with its name.
     given_up: Vec<(u64, u64, &'static str)>,
+    /// Position of the newest command that continued or gave up a merge or a rebase.
+    merge_ended_at: u64,
 }
 
 /// Number of newest commands that are kept.
@@ -459,6 +461,9 @@ impl<'a> Actions<'a> {
         if ended.is_some() || statements.iter().any(|(_, line)| line.starts_with(COMMITTED)) {
             errors.resolve_conflicts();
         }
+        if ended.is_some() {
+            self.merge_ended_at = position;
+        }
         if let Some((verb, true)) = ended {
             self.given_up.push((position, self.committed_at, verb));
         }
@@ -490,6 +495,11 @@ impl<'a> Actions<'a> {
         for path in self.failed_edits.take_retried() {
             errors.resolve(Some(&shown(&path)));
         }
+    }
+
+    /// Position of the newest command that continued or gave up a merge or a rebase.
+    pub(super) fn merge_ended_at(&self) -> u64 {
+        self.merge_ended_at
     }
 
     /// Position of the latest call.

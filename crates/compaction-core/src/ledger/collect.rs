@@ -34,6 +34,7 @@ use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
 use super::statements::{Part, Statement, Statements, parts, with_joined_lines};
 use super::steps::LatestPlan;
+use super::superseded::{Ended, is_over, tells_commit};
 use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
 use super::text::{clip_middle, normalised, one_line, without_thinking};
@@ -240,10 +241,16 @@ impl<'a> Collector<'a> {
                 } else if self.actions.writes_plan(tool_call_id) {
                     self.plan.complete(&text, self.position);
                 }
-                for (voice, line) in
-                    self.actions.end(place, tool_call_id, Some(&prepared.message), &text, *is_error, &mut self.errors)
-                {
+                let lines =
+                    self.actions.end(place, tool_call_id, Some(&prepared.message), &text, *is_error, &mut self.errors);
+                let has_committed = lines.iter().any(|(_, line)| line.starts_with(COMMITTED));
+                for (voice, line) in lines {
                     self.statements.add_line(voice, place, &line);
+                }
+                if has_committed {
+                    self.end_state(place, Ended::Commit);
+                } else if self.actions.merge_ended_at() == place.position {
+                    self.end_state(place, Ended::Merge);
                 }
                 for nested in nested_calls {
                     self.actions.begin(place, &prepared.message, &nested.call, self.tools);
@@ -718,6 +725,9 @@ impl<'a> Collector<'a> {
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.retract(&retractions(&text, &parts), place);
+        if parts.iter().flat_map(Part::sentences).any(tells_commit) {
+            self.end_state(place, Ended::Commit);
+        }
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
         let acts = assistant.tool_calls().next().is_some();
         self.dialogue.add_decisions(place, &parts, (is_final, acts), &mut self.notes);
@@ -782,6 +792,15 @@ impl<'a> Collector<'a> {
             }
         }
         self.note_failure(assistant, place);
+    }
+
+    /// Drops what the model said about a state that ended.
+    fn end_state(&mut self, place: SourcePosition<'a>, ended: Ended) {
+        self.statements.drop_newest(|one| one.position < place.position && is_over(&one.text, ended));
+        let is_gone = |note: &Note| note.position < place.position && is_over(&note.text, ended);
+        if self.notes.has(NoteKind::Done, is_gone) {
+            self.notes.take(NoteKind::Done, is_gone);
+        }
     }
 
     /// Drops what the model takes back: its statements, and its decisions in the messages that it quotes.

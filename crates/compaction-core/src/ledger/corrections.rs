@@ -6,6 +6,7 @@ use super::cues::{is_announcement, is_guess, is_substantive, is_trivial};
 use super::notes::{CORRECTED, DECIDED, SAID_AFTER, undone};
 use super::problems::reports;
 use super::requests::WORK;
+use super::retractions::admits;
 use super::statements::sentences;
 use super::text::{WordList, has_piece, normalised, one_line, unspaced, word_list};
 use crate::phrases::SPACED;
@@ -103,7 +104,7 @@ pub(super) fn agreed(message: &str, answer: &str) -> Option<String> {
     let acts = |one: &str| is_announcement(one) || ACTING.begins(one);
     let yields = || {
         let mut told = sentences(answer).take(ASSENT_SENTENCES);
-        told.any(|one| APOLOGIES.is_said(one) || acts(one) || clauses(one).any(acts))
+        told.any(|one| APOLOGIES.is_said(one) || admits(one) || acts(one) || clauses(one).any(acts))
     };
     let is_told = utf16_len(message) <= LONGEST_AGREED
         && is_substantive(message)

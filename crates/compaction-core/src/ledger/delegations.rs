@@ -73,8 +73,34 @@ pub(super) struct Answers {
     pub(super) left: Option<String>,
 }
 
+/// Comes between a question and its answer on a line, and between such lines.
+const ON_LINES: &str = " \u{2192} ";
+const BETWEEN_LINES: &str = " \u{b7} ";
+
+/// The pairs on lines such as `\u{b7} question \u{2192} answer`.
+fn answered_lines(text: &str) -> Vec<(&str, &str)> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix('\u{b7}'));
+    lines
+        .filter_map(|line| line.split_once(ON_LINES))
+        .take(MOST_PAIRS)
+        .map(|(asked, own)| (asked.trim(), own.trim()))
+        .collect()
+}
+
 /// The answers in `"question"="answer", …`; `None` if the text has another form.
 pub(super) fn answers(text: &str) -> Option<Answers> {
+    let told_as = |(asked, answer): &(&str, &str), (question, most)| {
+        let short = |text: &str, units| clip_middle(&one_line(text), units);
+        format!("{}{ON_LINES}{}", short(asked, question), short(answer, most))
+    };
+    let on_lines = answered_lines(text);
+    if on_lines.len() > 1 {
+        let (left, decided): (Vec<_>, Vec<_>) = on_lines.into_iter().partition(|(_, answer)| delegates(answer));
+        return Some(Answers {
+            decided: fitting(&decided, BETWEEN_LINES, told_as),
+            left: fitting(&left, "; ", |(asked, _), (question, _)| clip_middle(&one_line(asked), question)),
+        });
+    }
     let pairs = pairs(text);
     if pairs.is_empty() {
         return None;

@@ -5,6 +5,7 @@ use super::bold::without_bold;
 use super::choices::offered_texts;
 use super::statements::{MOST_OF_ONE, Part};
 use super::text::{WordList, normalised, one_line, word_list};
+use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
 /// Most UTF-16 units of a heading or an introduction that is put before its items.
@@ -18,19 +19,29 @@ pub(crate) const OPTION: &str = "Option: ";
 /// Words of headings that change the meaning of their items: they are not true, not yet, no longer, or only perhaps.
 static TURNING: WordList = word_list!("frames: turning");
 
+/// Nouns of such options and hypotheses.
+static LABELLED: WordList = word_list!(SPACED, "frames: labelled");
+/// Longest label with its noun, in bytes.
+const LONGEST_LABEL: usize = 32;
+
 /// The words to put before each of the parts of `text`, if any.
 pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
     let options = offered_texts(text);
     let mut heading: Option<Heading<'_>> = None;
     let mut newest: Option<(&str, Option<String>)> = None;
     let mut line = Line::default();
+    // The label of the option or hypothesis that the items and the code below it belong to.
+    let mut labelled: Option<String> = None;
     let mut frames = Vec::with_capacity(parts.len());
     for part in parts.iter().take(MOST_OF_ONE) {
         let (Part::Sentence(own) | Part::Heading(own)) = *part else {
-            frames.push(None);
+            frames.push(labelled.clone());
             continue;
         };
         let place = line.place(text, own);
+        if !place.is_item && !place.is_row && place.is_first {
+            labelled = label(own).map(|label| format!("{label}: "));
+        }
         if matches!(part, Part::Heading(_)) {
             heading = Some(Heading { text: own, is_section: place.line.trim_start().starts_with('#') });
             frames.push(None);
@@ -48,6 +59,7 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
         });
         let frame = match turning {
             _ if is_option => Some(OPTION.to_owned()),
+            None if place.is_item && place.is_first => labelled.clone(),
             framed => framed,
         };
         frames.push(frame);
@@ -56,6 +68,19 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
         }
     }
     frames
+}
+
+/// The noun and the label at the beginning of a line that names one of several options or hypotheses: `Scenario A: …`.
+fn label(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(|one: char| !one.is_alphanumeric());
+    let end = line.find([':', '\u{ff1a}', '\u{2014}', '-', '.', ')']).unwrap_or(line.len()).min(LONGEST_LABEL);
+    let start = line.get(..end)?.trim_end();
+    let (noun, sign) = start.split_once(' ').or_else(|| {
+        let at = start.find(|one: char| one.is_ascii_alphanumeric()).filter(|at| *at > 0)?;
+        Some(start.split_at(at))
+    })?;
+    let is_sign = sign.len() == 1 && sign.bytes().all(|one| one.is_ascii_digit() || one.is_ascii_uppercase());
+    (is_sign && end < line.len() && LABELLED.has(&noun.to_lowercase())).then_some(start)
 }
 
 /// A heading, or a sentence that introduces a list.

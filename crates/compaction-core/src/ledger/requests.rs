@@ -23,6 +23,7 @@ use super::notes::{
     AGREED, CHOSE, DECIDED, IT_CHOSE, LEFT_TO, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK,
 };
 use super::problems::reports;
+use super::properties::properties;
 use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
 use super::rules::{goes_ahead, listed_rules, with_file};
@@ -234,12 +235,35 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.add(NoteKind::Decision, &format!("{DECIDED}{sentence}"), place, false);
         }
     }
+    let may_tell = |at: usize, sentence: &str, is_prose: bool| {
+        !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && is_typed(sentence)
+    };
+    let told = all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_tell(*at, sentence, *is_prose));
+    let told = told.filter(|(_, (sentence, _))| constraints(sentence).next().is_none());
+    for told in told.flat_map(|(_, (sentence, _))| properties(sentence)).take(MOST_PROPERTIES) {
+        let asked = answered_line(text, told).filter(|_| is_reply);
+        notes.add(NoteKind::Constraint, asked.as_deref().unwrap_or(told), place, false);
+    }
     // What stands below a heading of rules is one without any word for it.
     if !is_pasted && !is_trace {
         for rule in listed_rules(text).filter(|rule| is_prose(rule)) {
             notes.add(NoteKind::Constraint, rule, place, false);
         }
     }
+}
+
+/// Most properties of what is made that are read from one message.
+const MOST_PROPERTIES: usize = 6;
+/// Comes between a question of a tool and its answer.
+const ANSWERED_WITH: &str = " \u{2192} ";
+/// Longest question before such an answer, in UTF-16 units.
+const LONGEST_ASKED: usize = 100;
+
+/// The answer of a person on a line with the question of a tool, with that question.
+fn answered_line(text: &str, told: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.contains(told))?;
+    let (question, answer) = line.trim_start_matches([' ', '\u{b7}']).split_once(ANSWERED_WITH)?;
+    answer.contains(told).then(|| format!("{}{ANSWERED_WITH}{told}", clip_middle(question.trim(), LONGEST_ASKED)))
 }
 
 /// The number of sentences before the first line without prose. Each of the `sentences` comes with whether it is prose.

@@ -38,9 +38,15 @@ pub(crate) fn only_sets_rules(message: &str) -> bool {
         let is_wide = has_piece(sentence, LASTING_UNSPACED);
         is_constraint(sentence) && (says_so || is_wide) && !gives_task(sentence)
     };
+    if MEMORISING.begins(message) && sentences(message).any(is_constraint) && !gives_task(message) {
+        return true;
+    }
     let mut all = sentences(message).peekable();
     all.peek().is_some() && all.all(is_rule)
 }
+
+/// Beginnings of messages that have the model remember a rule.
+static MEMORISING: WordList = word_list!("rules: memorising");
 
 /// Beginnings of sentences that continue the one before them.
 static LINKED: WordList = word_list!("rules: linked");

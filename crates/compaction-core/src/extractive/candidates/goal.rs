@@ -94,7 +94,14 @@ impl<'a> Builder<'a> {
             request.position <= answered && answered > 0 || told.is_some_and(|told| told == request.position)
         };
         let whole = || self.requests_since_reset().iter().filter(|request| is_substantive(&request.text));
-        let begun = whole().find(|request| !only_explores(&request.text)).or_else(|| whole().next());
+        let orders = |request: &&Request| !only_explores(&request.text) && !is_aside(&request.text);
+        let begun = whole().take(MOST_ASIDE).find(orders);
+        let begun = begun.or_else(|| whole().find(|request| !only_explores(&request.text)));
+        let begun = begun.or_else(|| whole().next());
+        // A short question before the work does not say what the conversation is for.
+        let is_before =
+            |first: &&Request| is_aside(&first.text) && begun.is_some_and(|begun| begun.position > first.position);
+        let first = first.filter(|first| !is_before(first));
         let is_begun = |first: &Request| begun.is_none_or(|begun| begin_alike(&begun.text, &first.text));
         if let Some(first) = first.filter(|first| !is_latest(first) && !is_aim(first)) {
             match is_past(first) {
@@ -369,6 +376,16 @@ pub(super) const JOINTS: [&str; 10] = ["and", "then", "und", "dann", "et", "puis
 /// Number of first words in which it says so.
 const EXPLORING_WORDS: usize = 5;
 
+/// Most first requests that are searched for the first order.
+const MOST_ASIDE: usize = 6;
+/// Longest question before the work, in UTF-16 units.
+const LONGEST_ASIDE: usize = 80;
+
+/// Whether a message is a short question, or shows something without a word about it.
+fn is_aside(request: &str) -> bool {
+    utf16_len(request) <= LONGEST_ASIDE && (only_asks(request) || !is_prose(&one_line(request)))
+}
+
 /// Whether a request is one sentence with a rule that applies from then on.
 fn holds_from_then_on(request: &str) -> bool {
     FROM_NOW_ON.is_in(&first_words(request, EXPLORING_WORDS)) && sentences(request).nth(1).is_none()
@@ -416,7 +433,10 @@ pub(super) fn shell_error(request: &str) -> Option<String> {
     let place = at.checked_sub(1).and_then(|before| lines.get(before)).filter(is_place);
     let place = place.map(|place| format!("{}: ", place.trim_end_matches(':'))).unwrap_or_default();
     let is_error = at > 0 && utf16_len(&error) >= FEWEST_OF_ERROR;
-    is_error.then(|| clip_middle(&one_line(&format!("{PASTED}{place}{error}")), LONGEST_AIM))
+    // The output of a second command may end with an error of its own.
+    let is_other = last.contains("rror: ") && !error.contains(prefix_utf16(last, PLACE_UNITS));
+    let last = if is_other { format!(" \u{2026} {last}") } else { String::new() };
+    is_error.then(|| clip_middle(&one_line(&format!("{PASTED}{place}{error}{last}")), LONGEST_AIM))
 }
 
 /// The words of a person behind the text of a terminal, with its error.
@@ -429,6 +449,11 @@ pub(super) fn of_terminal(request: &str) -> Option<String> {
 
 /// Whether a line is the prompt of a shell, with or without a command after it.
 fn is_prompt_of_shell(line: &str) -> bool {
+    // The name of an environment may come first: `(tools) me@host:~$ make`.
+    let line = match line.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
+        Some((name, rest)) if !name.contains(' ') => rest,
+        _ => line,
+    };
     let first = line.split_whitespace().next().unwrap_or_default();
     let is_host =
         || first.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.len() > 1 && !first.contains(','));
@@ -573,6 +598,10 @@ mod tests {
         let python = "PS C:\\shop> python main.py\nTraceback (most recent call last):\n  File \"main.py\", line 3, in <module>\n    \
                       run()\nKeyError: 'cart'";
         assert!(shell_error(python).is_some_and(|told| told.contains("KeyError: 'cart'")));
+        let two = "(tools) dev@box:~$ python main.py\nTraceback (most recent call last):\n  File \"main.py\", line 3, in <module>\n    \
+                   run()\nKeyError: 'cart'\nusage: shop [-h]\nshop: error: unrecognized arguments: --all";
+        let told = shell_error(two).unwrap_or_default();
+        assert!(told.contains("KeyError: 'cart'") && told.contains("unrecognized arguments: --all"), "{told}");
         for other in [
             "the build fails:\nerror: no cart\nat cart.rs:4",
             "dev@box:~$ npm run build\nError: no cart\n\nwhy does it fail?",

@@ -19,6 +19,7 @@ use crate::ledger::notes::{
     CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OF_PERSON, OFFERED, REJECTED,
     UNDID_WORK, WITHDRAWN, answered_with, key,
 };
+use crate::ledger::properties::has_property;
 use crate::ledger::rules::{begins_mission, holds_from_now_on, is_of_mission, listed_rules, only_goes_ahead};
 use crate::ledger::stated::is_provisional;
 use crate::ledger::steps::{addresses, is_of_person};
@@ -106,6 +107,7 @@ impl<'a> Builder<'a> {
                 // It was a task that was carried out.
                 NoteKind::Constraint
                     if self.is_carried_out(note)
+                        && !has_property(&note.text)
                         && !stressed.contains(&std::ptr::from_ref(note))
                         && !current.contains(&std::ptr::from_ref(note)) =>
                 {
@@ -149,7 +151,11 @@ impl<'a> Builder<'a> {
                     && !current.contains(&std::ptr::from_ref(note))
                     && self.is_met(note) =>
                 {
-                    Rank::Least
+                    if has_property(&note.text) {
+                        Rank::Low
+                    } else {
+                        Rank::Least
+                    }
                 }
                 // The Goal has it.
                 _ if note.kind == NoteKind::Constraint && self.is_of_latest(note) && !lasts(&note.text) => Rank::Low,
@@ -375,7 +381,7 @@ impl<'a> Builder<'a> {
             _ => lasts(text),
         };
         let of_task = || request().is_some_and(|text| gives_task(text) || has_steps(text));
-        since >= most && !lasts(&demand.text) && !names_it(&demand.text) && of_task()
+        since >= most && !lasts(&demand.text) && !names_it(&demand.text) && !has_property(&demand.text) && of_task()
     }
 
     /// Whether a demand gives a task besides, and its request was answered, or many came since.
