@@ -12,6 +12,7 @@ mod claude_screen;
 mod cline;
 mod codex;
 mod copilot;
+mod copilot_chat;
 mod cursor;
 mod gemini_screen;
 mod markdown;
@@ -26,6 +27,7 @@ mod tests;
 mod thoughts;
 mod tree;
 mod windsurf;
+mod wrapped;
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -75,7 +77,7 @@ pub enum Agent {
     Gemini,
     /// Cline or Roo: an exported task, in Markdown, or the messages of its storage, in JSON.
     Cline,
-    /// Copilot CLI: a session that it shared, in Markdown.
+    /// Copilot: a session that its CLI shared, in Markdown, or a chat copied from VS Code.
     Copilot,
     /// Windsurf or Antigravity: a conversation that it saved, in Markdown.
     Windsurf,

@@ -3,6 +3,8 @@
 
 use super::screen::{CLAUDE, flattened, without_sign};
 use super::shared::{Piece, Shared, add_said, line_at};
+use super::specstory::Fence;
+use super::wrapped;
 use crate::formats::node::{object, string};
 use crate::json::Json;
 
@@ -23,7 +25,7 @@ const TOOLS: [(&str, &str, &str); 16] = [
     ("Task", "Task", "description"),
     ("Skill", "Skill", "skill"),
     ("Update Todos", "TodoWrite", ""),
-    ("Updated plan", "ExitPlanMode", ""),
+    ("Updated plan", PLAN, ""),
 ];
 const PATH: &str = "file_path";
 const MCP: &str = "MCP)(";
@@ -44,6 +46,10 @@ const ANSWERS: [&str; 3] =
     ["User answered Claude's questions", "User declined to answer questions", "User declined to enter plan mode"];
 /// The same about a plan. The plan is below.
 const PLANS: [&str; 2] = ["User approved Claude's plan", "User rejected Claude's plan"];
+/// The call with a plan, and its results in the files of Claude Code.
+const PLAN: &str = "ExitPlanMode";
+const APPROVED: &str = "User has approved your plan.";
+const REFUSED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
 /// Tells where a plan was saved.
 const SAVED: &str = "Plan saved to: ";
 /// The last word of that.
@@ -64,52 +70,113 @@ pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piec
     let mut parts = text.split(&below);
     let said = parts.next().unwrap_or_default();
     let words = CLAUDE.asked(said).filter(|_| is_user).unwrap_or(without_sign(said));
-    let outputs: Vec<String> = parts
-        .map(|part| {
-            let indentation = if part.starts_with("  ") { DEEP + 1 } else { DEEP };
-            flattened(part.trim_start_matches([' ', '\u{a0}']), indentation)
-        })
-        .collect();
+    let outputs: Vec<String> = parts.map(|part| output_of(part, None)).collect();
     let first = words.lines().next().unwrap_or_default();
     if is_user && is_answer(first) {
         let lines: Vec<&str> = std::iter::once(words.trim_end()).chain(outputs.iter().map(String::as_str)).collect();
         add_said(&mut pieces, &lines.join("\n"), false);
         return pieces;
     }
+    let width = &mut shared.widths[usize::from(is_user)];
+    width.note(said);
+    let width = width.columns();
     if !is_user && is_about_plan(first) {
-        // The model wrote the plan before the person decided.
-        let below = outputs.join("\n");
-        let (saved, plan) = below.split_at(saved_length(&below));
-        add_said(&mut pieces, plan, false);
-        pieces.push(Piece::Asked(format!("{}\n{saved}", words.trim()).trim().to_owned()));
+        let below: Vec<String> = text.split(&below).skip(1).map(|part| output_of(part, width)).collect();
+        add_said(&mut pieces, &flattened(&words[first.len()..], FLAT), false);
+        add_plan(shared, &mut pieces, &below.join("\n"), is_one_of(first, &PLANS[..1]));
         return pieces;
     }
+    let said = wrapped::joined(said, width, 0, FLAT);
+    let words = CLAUDE.asked(&said).filter(|_| is_user).unwrap_or(without_sign(&said));
     if is_user {
         // A command of the shell keeps its sign.
-        add_said(&mut pieces, &flattened(if said.starts_with("! ") { said } else { words }, FLAT), false);
-    } else if is_aside(said) {
+        add_said(&mut pieces, &flattened(if said.starts_with("! ") { &said } else { words }, FLAT), false);
+    } else if is_aside(&said) {
         pieces.push(Piece::Harness(flattened(words, FLAT)));
-    } else if let Some(output) = quoted_output(said) {
+    } else if let Some(output) = quoted_output(&said) {
         pieces.push(Piece::Harness(flattened(output, DEEP + 1)));
     } else if let Some((name, arguments)) = call(words, &outputs) {
-        let is_error = outputs.iter().any(|output| ERRORS.iter().any(|start| output.starts_with(start)));
-        let id = shared.call(&mut pieces, None, &name, arguments);
-        let asked: Vec<Piece> =
-            outputs.iter().filter_map(|output| words_in(output)).map(|words| Piece::Asked(words.to_owned())).collect();
-        pieces.push(Piece::Result { id, name, texts: outputs, is_error });
-        pieces.extend(asked);
+        add_call(shared, &mut pieces, name, arguments, outputs);
         return pieces;
     } else {
         add_said(&mut pieces, &flattened(words, FLAT), false);
     }
     for output in outputs {
-        pieces.push(match words_in(&output) {
-            Some(words) => Piece::Asked(words.to_owned()),
-            None if output.starts_with(FAILED) => Piece::Failure(output),
-            None => Piece::Harness(output),
-        });
+        match words_in(&output) {
+            Some(words) => pieces.push(Piece::Asked(words.to_owned())),
+            None if output.starts_with(FAILED) => pieces.push(Piece::Failure(output)),
+            None if is_about_plan(line_at(&output, 0)) => add_plan_below(shared, &mut pieces, &output),
+            None => pieces.push(Piece::Harness(output)),
+        }
     }
     pieces
+}
+
+/// The text of an output, which begins behind its sign.
+fn output_of(part: &str, width: Option<usize>) -> String {
+    let indentation = if part.starts_with("  ") { DEEP + 1 } else { DEEP };
+    let text = wrapped::joined(part.trim_start_matches([' ', '\u{a0}']), width, indentation, indentation);
+    flattened(&text, indentation)
+}
+
+/// Adds a call and what is below it: its result, words of a person who refused it, an error of the next request to the
+/// model, and a plan that the person refused.
+fn add_call(
+    shared: &mut Shared,
+    pieces: &mut Vec<Piece>,
+    name: String,
+    arguments: Json<'static>,
+    outputs: Vec<String>,
+) {
+    let (mut texts, mut later) = (Vec::new(), Vec::new());
+    for output in outputs {
+        let is_failure = output.starts_with(FAILED) && !texts.is_empty();
+        let is_own = !is_failure && !is_about_plan(line_at(&output, 0));
+        if is_own { texts.push(output) } else { later.push(output) }
+    }
+    let is_error = texts.iter().any(|output| ERRORS.iter().any(|start| output.starts_with(start)));
+    let id = shared.call(pieces, None, &name, arguments);
+    let asked: Vec<Piece> =
+        texts.iter().filter_map(|output| words_in(output)).map(|words| Piece::Asked(words.to_owned())).collect();
+    pieces.push(Piece::Result { id, name, texts, is_error });
+    pieces.extend(asked);
+    for output in later {
+        match output.starts_with(FAILED) {
+            true => pieces.push(Piece::Failure(output)),
+            false => add_plan_below(shared, pieces, &output),
+        }
+    }
+}
+
+/// Adds a plan below the line that tells what the person decided about it.
+fn add_plan_below(shared: &mut Shared, pieces: &mut Vec<Piece>, output: &str) {
+    let first = line_at(output, 0);
+    add_plan(shared, pieces, &output[first.len()..], is_one_of(first, &PLANS[..1]));
+}
+
+/// Adds a plan that the person approved or refused. In the files of Claude Code, it is a call with the decision as its
+/// result. The result has the words of these files.
+fn add_plan(shared: &mut Shared, pieces: &mut Vec<Piece>, below: &str, is_approved: bool) {
+    let (saved, plan) = below.split_at(saved_length(below));
+    let plan = unframed(plan);
+    let arguments = if plan.is_empty() { object([]) } else { object([("plan", string(plan))]) };
+    let id = shared.call(pieces, None, PLAN, arguments);
+    let decision = if is_approved { APPROVED } else { REFUSED };
+    let text = format!("{decision}\n{saved}").trim_end().to_owned();
+    pieces.push(Piece::Result { id, name: PLAN.to_owned(), texts: vec![text], is_error: !is_approved });
+}
+
+/// A text without the frame around it.
+fn unframed(text: &str) -> String {
+    let inside = |line: &str| {
+        let bare = line.trim();
+        if bare.starts_with(['\u{256d}', '\u{2570}']) {
+            return None;
+        }
+        let framed = bare.strip_prefix('\u{2502}').and_then(|bare| bare.strip_suffix('\u{2502}'));
+        Some(framed.map_or(line, |inside| inside.strip_prefix(' ').unwrap_or(inside)).trim_end().to_owned())
+    };
+    text.lines().filter_map(inside).collect::<Vec<_>>().join("\n").trim_matches('\n').to_owned()
 }
 
 /// Whether a line tells what a person answered in a dialogue.
@@ -263,4 +330,28 @@ fn is_name(name: &str) -> bool {
 fn is_agent(name: &str) -> bool {
     let is_letter = |one: char| one.is_alphanumeric() || "_-:.".contains(one);
     name.len() <= MAX_NAME && name.starts_with(char::is_lowercase) && name.chars().all(is_letter)
+}
+
+/// Whether a text is a copy that begins inside an answer: its first lines are indented, and a call with an output
+/// follows. Other texts quote a screen in a fence, or below words that are not indented.
+pub(super) fn begins_inside(head: &str) -> bool {
+    let mut lines = head.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty()).peekable();
+    let is_indented = |line: &str| line.starts_with("  ");
+    if !lines.peek().is_some_and(|line| is_indented(line)) {
+        return false;
+    }
+    let mut lines = lines.skip_while(|line| is_indented(line)).peekable();
+    if !lines.peek().is_some_and(|line| CLAUDE.has_sign(line)) {
+        return false;
+    }
+    let mut fence = Fence::default();
+    let mut is_in_call = false;
+    lines.any(|line| {
+        if is_indented(line) {
+            return is_in_call && line.starts_with(CLAUDE.output);
+        }
+        fence.read(line);
+        is_in_call = !fence.is_open() && without_sign(line) != line && begins_call(without_sign(line));
+        false
+    })
 }

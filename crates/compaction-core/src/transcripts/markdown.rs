@@ -3,12 +3,13 @@
 use uuid::Uuid;
 
 use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
+use super::copilot_chat::{self, Step};
 use super::records::Record;
 use super::screen::CODEX;
 use super::shared::{self, ExportForm, Shared, What};
 use super::specstory::{Fence, Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
-use super::{Agent, Reader, Source, amp, gemini_screen};
+use super::{Agent, Reader, Source, amp, claude_screen, gemini_screen};
 use crate::entry::epoch_milliseconds;
 use crate::formats::node::{object, string};
 use crate::json::Json;
@@ -52,7 +53,8 @@ pub(super) fn detect(head: &str) -> Option<Agent> {
     // Users shorten their history, so it may begin inside a chat.
     let is_history = || head.lines().any(|line| line.strip_prefix(AIDER).and_then(started_at).is_some());
     let found = first.or_else(|| is_history().then_some(Agent::Aider));
-    found.or_else(|| CODEX.begins_without_sign(head).then_some(Agent::CodexScreen))
+    let found = found.or_else(|| CODEX.begins_without_sign(head).then_some(Agent::CodexScreen));
+    found.or_else(|| claude_screen::begins_inside(head).then_some(Agent::ClaudeScreen))
 }
 
 /// Identifies a history of aider by its directory and the time of its first chat.
@@ -349,6 +351,11 @@ impl Markdown {
 
     /// A heading after a rule begins a message.
     fn shared_line(&mut self, form: ExportForm, line: &str, tree: &mut Tree) {
+        let is_first = form == ExportForm::Copilot && !self.has_spoken && self.text.trim().is_empty();
+        if is_first && copilot_chat::begins_here(line) {
+            self.dialect = Dialect::Shared(ExportForm::CopilotChat);
+            return self.shared_line(ExportForm::CopilotChat, line, tree);
+        }
         let Some(heading) = self.shared.line(form, line) else { return self.push(line) };
         if heading.ends_request && self.is_guess {
             self.kind = Kind::User;
@@ -423,6 +430,7 @@ impl Markdown {
             Kind::User if is_aider && (text == NOTHING || repeats_choice(text)) => {}
             Kind::User if self.answer.take().is_some_and(|answer| answer == text) => {}
             Kind::User if repeated.is_some_and(|repeated| repeated == text.trim()) => {}
+            Kind::User if copilot_chat::is_press(text) => {}
             Kind::User => {
                 self.story.note_user(text);
                 tree.add_user(string(text));
@@ -452,6 +460,17 @@ impl Markdown {
         let mut blocks = Vec::new();
         for piece in self.story.pieces(text, is_closed, self.is_cut) {
             match piece {
+                Piece::Text(text) if copilot_chat::is_in(&text) => {
+                    for step in copilot_chat::steps(&mut self.shared.todos, &text) {
+                        match step {
+                            Step::Text(text) => blocks.push(text_block(&text)),
+                            Step::Call { name, arguments, result } => {
+                                let result = result.unwrap_or_default();
+                                self.add_call(std::mem::take(&mut blocks), &name, arguments, &result, false, tree);
+                            }
+                        }
+                    }
+                }
                 Piece::Text(text) => blocks.push(text_block(&text)),
                 Piece::Thought(text) => blocks.push(thinking_block(&text, None)),
                 Piece::Call(mut call) => {

@@ -38,12 +38,12 @@ pub(super) struct Marks {
 
 pub(super) static CODEX: Marks = Marks {
     name: "OpenAI Codex",
-    person: &["\u{203a} "],
+    person: &["\u{203a} ", "\u{258c} ", BAR],
     no_words: &["Ask Codex to do anything", "1. Yes, proceed", "1. Yes, just this once"],
     model: &["\u{2022} ", "\u{2717} You canceled ", "\u{2717} You did not approve ", "\u{2717} You rejected "],
     thoughts: &[],
-    failures: &["\u{25a0} "],
-    notices: &["\u{2714}", "\u{26a0}", "\u{2500}", "\u{256d}", "\u{2502}", "\u{2570}"],
+    failures: &["\u{25a0} ", "\u{1f590} "],
+    notices: &["\u{2714}", "\u{26a0}", "\u{2500}", "\u{256d}", "\u{2502}", "\u{2570}", KEYS, EARLY_TITLE],
     calls: &[
         "\u{2022} Ran ",
         FAILED,
@@ -55,7 +55,7 @@ pub(super) static CODEX: Marks = Marks {
         "\u{2717} You ",
     ],
     output: "  \u{2514}",
-    folded: None,
+    folded: Some(" ctrl + t to view transcript"),
     is_strict: true,
 };
 
@@ -95,6 +95,14 @@ pub(super) static CLAUDE: Marks = Marks {
     is_strict: false,
 };
 
+/// The sign before each line of the person in early versions.
+const BAR: &str = "\u{258c}";
+/// The sign of the model in these versions.
+const EARLY_ANSWER: &str = ">";
+/// The name of the program in the first versions, which have no frame.
+const EARLY_TITLE: &str = ">_ You are using OpenAI Codex";
+/// The line below an entry of the person that was not sent. It names the keys.
+const KEYS: &str = "\u{23ce} send";
 const FAILED: &str = "\u{2022} Failed (exit ";
 const EXPLORED: &str = "\u{2022} Explored";
 /// What the screen shows after the person refused to run a command.
@@ -104,13 +112,18 @@ const REFUSED: [&str; 3] = [
     "\u{2717} You rejected the request to run ",
 ];
 /// Edits and their tools.
-const EDITS: [(&str, &str); 3] = [("Edited ", "edit_file"), ("Added ", "write_file"), ("Deleted ", "delete_file")];
+const EDITS: [(&str, &str); 4] = [
+    ("Edited ", "edit_file"),
+    ("Added ", "write_file"),
+    ("Deleted ", "delete_file"),
+    ("Change Approved ", "edit_file"),
+];
 /// Kinds of exploration, their tools, and their arguments.
 const EXPLORATIONS: [(&str, &str, &str); 3] =
     [("Read ", "read_file", "path"), ("Search ", "grep", "query"), ("List ", "list_dir", "path")];
 /// Other calls, their tools, and their arguments. A call without an output is one line, and not a sentence.
 const CALLS: [(&str, &str, &str); 13] = [
-    ("Ran ", SHELL, "command"),
+    (RAN, SHELL, "command"),
     ("Updated Plan", "update_plan", ""),
     ("Viewed image ", "view_image", "path"),
     ("Viewed Image", "view_image", "path"),
@@ -124,6 +137,15 @@ const CALLS: [(&str, &str, &str); 13] = [
     ("Completed `", "wait_agent", "agent"),
     ("Finished waiting", "wait_agent", ""),
 ];
+const RAN: &str = "Ran ";
+/// First words of sentences that say what the model ran, and words inside of them.
+const FIRST_WORDS: [&str; 24] = [
+    "a", "all", "an", "another", "both", "each", "every", "into", "it", "its", "my", "no", "one", "only", "our", "out",
+    "some", "that", "the", "these", "this", "those", "through", "your",
+];
+const INNER_WORDS: [&str; 5] = [", ", " and ", " but ", " \u{2013} ", " \u{2014} "];
+/// Signs of the tasks of a plan.
+const TASKS: [char; 2] = ['\u{2714}', '\u{25a1}'];
 /// The sign before the further lines of a command.
 const MORE: &str = "  \u{2502} ";
 /// The end of a turn in copies from the Codex app.
@@ -155,6 +177,9 @@ pub(super) struct Place {
     has_signs: bool,
     /// Whether a line had the sign of the person.
     has_prompts: bool,
+    /// Whether a line had the sign of the person in early versions, and whether the last one had.
+    has_bars: bool,
+    is_bar: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -176,6 +201,8 @@ enum Part {
     Notice,
     /// After the sign of the person, without words in its line.
     Prompt,
+    /// After words of the person with the sign of early versions.
+    Bar,
 }
 
 impl Marks {
@@ -185,9 +212,11 @@ impl Marks {
         let starts = |line: &str, signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
         let Some(first) = lines.clone().next() else { return false };
         // A ruler of double lines begins other texts, too.
-        let is_framed = starts(first, self.notices)
-            && !first.starts_with('\u{2550}')
-            && lines.clone().take(FRAME_LINES).any(|line| line.contains(self.name));
+        let mut first_lines = lines.clone().take(FRAME_LINES);
+        let is_framed = match starts(first, self.notices) && !first.starts_with('\u{2550}') {
+            true => first_lines.any(|line| line.contains(self.name)),
+            false => self.is_strict && first_lines.any(|line| line.starts_with(EARLY_TITLE)),
+        };
         let is_person = |line: &str| starts(line, self.person);
         let is_model = |line: &str| starts(line, self.model);
         match is_framed {
@@ -235,13 +264,19 @@ impl Marks {
     pub(super) fn line(&self, place: &mut Place, line: &str) -> Option<Heading> {
         let is_blank = line.trim().is_empty();
         let is_behind_blank = std::mem::replace(&mut place.is_behind_blank, is_blank);
-        if is_blank {
+        let is_bar = self.is_strict && line.starts_with(BAR);
+        let is_next_bar = std::mem::replace(&mut place.is_bar, is_bar) && is_bar;
+        place.has_bars |= is_bar;
+        let is_keys = self.is_strict && place.part == Part::Bar && line.trim_start().starts_with(KEYS);
+        if is_blank || is_keys || is_next_bar && place.part != Part::Prompt {
             return None;
         }
         let is_flat = !line.starts_with([' ', '\t']);
         let is_diff = line.starts_with(['+', '-']);
         let said = |is_user, is_guess| Heading { is_user, is_guess, ..Heading::default() };
-        let signed = self.sign(line, is_behind_blank).map(|(heading, part)| {
+        let is_early_answer = self.is_strict && place.has_bars && without_early_sign(line).is_some();
+        let early_answer = is_early_answer.then(|| (said(false, false), Part::Said));
+        let signed = early_answer.or_else(|| self.sign(line, is_behind_blank)).map(|(heading, part)| {
             let is_answer = part == Part::Said && heading.what == What::Said && !heading.is_user;
             let is_first = !std::mem::replace(&mut place.has_signs, true);
             place.has_prompts |= heading.is_user;
@@ -251,6 +286,7 @@ impl Marks {
             Part::Start | Part::Turn if is_flat => Some((said(true, true), Part::Asked)),
             Part::Start => Some((said(self.is_strict, true), if self.is_strict { Part::Asked } else { Part::Said })),
             Part::Asked if is_behind_blank && (is_flat || !self.is_strict) => Some((said(false, true), Part::Said)),
+            Part::Bar if !is_flat || is_behind_blank => Some((said(false, true), Part::Said)),
             Part::Prompt if !is_behind_blank && !is_state(line) => Some((said(true, false), Part::Said)),
             Part::Folded if is_behind_blank => Some((said(false, false), Part::Said)),
             Part::Notice | Part::Folded | Part::Prompt if is_flat => Some((said(false, false), Part::Said)),
@@ -274,6 +310,12 @@ impl Marks {
         Some(heading)
     }
 
+    /// Whether a line begins with a sign of a person, the model or the program.
+    pub(super) fn has_sign(&self, line: &str) -> bool {
+        let signs = [self.model, self.person, self.notices, self.failures, self.thoughts];
+        signs.iter().any(|signs| signs.iter().any(|sign| line.starts_with(sign)))
+    }
+
     /// The heading that a line with a sign begins.
     fn sign(&self, line: &str, is_behind_blank: bool) -> Option<(Heading, Part)> {
         let starts = |signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
@@ -290,7 +332,8 @@ impl Marks {
             } else if self.no_words.iter().any(|start| words.starts_with(start)) {
                 (What::Other, Part::Notice)
             } else {
-                return Some((Heading { is_user: true, ..Heading::default() }, Part::Said));
+                let part = if self.is_strict && line.starts_with(BAR) { Part::Bar } else { Part::Said };
+                return Some((Heading { is_user: true, ..Heading::default() }, part));
             }
         } else if starts(self.failures) {
             (What::Failure, Part::Said)
@@ -323,6 +366,7 @@ impl Marks {
             true => {
                 line.starts_with(EXPLORED)
                     || line.starts_with(FAILED)
+                    || words.trim_end() == RAN.trim_end()
                     || CALLS.iter().any(|(start, ..)| words.starts_with(start))
                     || EDITS.iter().any(|(start, _)| is_edit(words, start))
             }
@@ -347,16 +391,20 @@ impl Marks {
 /// The parts of what Codex shows after a sign.
 fn codex(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
+    if is_user {
+        add_said(&mut pieces, &asked_text(text), false);
+        return pieces;
+    }
     let first = line_at(text, 0);
-    let (rest, words) = (&text[first.len()..], without_sign(text));
+    let (text, prose) = text.split_at(first.len() + end_of_output(&text[first.len()..]));
+    let early = without_early_sign(text).filter(|_| shared.place.has_bars);
+    let (rest, words) = (&text[first.len()..], early.unwrap_or(without_sign(text)));
     let output = if rest.starts_with(CODEX.output) {
         Some(0)
     } else {
         rest.find(&format!("\n{}", CODEX.output)).map(|at| at + 1)
     };
-    if is_user {
-        add_said(&mut pieces, &flattened(CODEX.asked(text).unwrap_or(text), FLAT), false);
-    } else if let Some(start) = REFUSED.iter().find(|start| text.starts_with(**start)) {
+    if let Some(start) = REFUSED.iter().find(|start| text.starts_with(**start)) {
         let command = flattened(&text[start.len()..], FLAT).replace('\n', " ");
         add_call(shared, &mut pieces, SHELL, ("command", &command), &flattened(words, FLAT), true);
     } else if let Some((start, tool)) = EDITS.iter().find(|(start, _)| is_edit(without_sign(first), start)) {
@@ -369,17 +417,90 @@ fn codex(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
             let path = name.rsplit_once(" (+").map_or(name, |(path, _)| path);
             add_call(shared, &mut pieces, tool, ("path", path.trim()), &flattened(diff, DEEP), false);
         }
-    } else if first.starts_with(EXPLORED) && output == Some(0) {
-        explored(shared, &mut pieces, &rest[CODEX.output.len()..]);
+    } else if is_exploration(first) && (output == Some(0) || is_deep(rest)) {
+        explored(shared, &mut pieces, rest.strip_prefix(CODEX.output).unwrap_or(rest));
+    } else if is_exploration(first) {
+        // The screen has lost what was read. Words may follow that have lost their sign.
+        add_said(&mut pieces, &flattened(rest, FLAT), false);
+    } else if let Some((command, result)) = bare_command(words, rest, output) {
+        add_call(shared, &mut pieces, SHELL, ("command", &command), &result, false);
     } else if let Some((tool, key, argument, state)) = codex_call(words, first, rest, output) {
-        let result = output.map_or("", |at| rest[at + CODEX.output.len()..].trim_start_matches(' '));
+        let result = match output {
+            Some(at) => rest[at + CODEX.output.len()..].trim_start_matches(' '),
+            None if rest.starts_with(MORE) => "",
+            None => rest,
+        };
         let result = flattened(result, DEEP);
         let result = [state, &result].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
         add_call(shared, &mut pieces, tool, (key, &argument), &result, !state.is_empty());
     } else {
         add_said(&mut pieces, &flattened(words, FLAT), false);
     }
+    add_said(&mut pieces, &flattened(prose, FLAT), false);
     pieces
+}
+
+/// The words of the person, without their signs. A text that was not sent has the names of keys below it.
+fn asked_text(text: &str) -> String {
+    if !text.starts_with(BAR) {
+        return flattened(CODEX.asked(text).unwrap_or(text), FLAT);
+    }
+    let is_keys = |line: &&str| line.trim_start().starts_with(KEYS);
+    let is_sent = !text.lines().any(|line| is_keys(&line));
+    let bare = |line: &'_ str| -> usize {
+        let inside = line.strip_prefix(BAR).unwrap_or(line);
+        line.len() - inside.strip_prefix(' ').unwrap_or(inside).len()
+    };
+    let lines = text.lines().filter(|line| is_sent || !line.starts_with(BAR) && !is_keys(line));
+    let lines = lines.map(|line| line[bare(line)..].trim_end());
+    lines.collect::<Vec<_>>().join("\n").trim_matches('\n').to_owned()
+}
+
+/// A text without the sign that early versions put before the model's words.
+fn without_early_sign(text: &str) -> Option<&str> {
+    let words = text.strip_prefix(EARLY_ANSWER)?;
+    words.strip_prefix(' ').or_else(|| (words.is_empty() || words.starts_with('\n')).then_some(words))
+}
+
+/// Where the lines of a call end in the text below its first line: before words of the model that have lost their sign.
+/// These have the indentation of words, and a blank line before them. Without a call, it is the end of the text.
+fn end_of_output(rest: &str) -> usize {
+    if !rest.starts_with(CODEX.output) && !rest.starts_with(MORE) && !is_deep(rest) {
+        return rest.len();
+    }
+    let (mut at, mut is_blank) = (0, false);
+    for line in rest.split_inclusive('\n') {
+        let indentation = line.len() - line.trim_start_matches(' ').len();
+        let is_marked = line.starts_with(CODEX.output) || line.starts_with(MORE.trim_end());
+        if is_blank && indentation == FLAT && !is_marked && !line.trim().is_empty() {
+            return at;
+        }
+        is_blank = line.trim().is_empty();
+        at += line.len();
+    }
+    rest.len()
+}
+
+/// Whether a text begins with the indentation of outputs.
+fn is_deep(text: &str) -> bool {
+    text.starts_with("    ") && !line_at(text, 0).trim().is_empty()
+}
+
+/// Whether a line is the first one of an exploration: `Explored`, `Explored · 1 failed`.
+fn is_exploration(line: &str) -> bool {
+    let rest = line.strip_prefix(EXPLORED).map(str::trim);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\u{b7}'))
+}
+
+/// The command that early versions show below `Ran`, and its output if a sign precedes it. Errors without a sign stay in
+/// the command.
+fn bare_command(words: &str, rest: &str, output: Option<usize>) -> Option<(String, String)> {
+    if line_at(words, 0).trim_end() != RAN.trim_end() || output != Some(0) {
+        return None;
+    }
+    let below = rest[CODEX.output.len()..].trim_start_matches(' ');
+    let (command, result) = below.split_once("\n  \u{2514}").unwrap_or((below, ""));
+    Some((flattened(command, DEEP), flattened(result.trim_start_matches(' '), DEEP)))
 }
 
 /// A call of Codex: its tool, the name and the text of its argument, and how it failed.
@@ -389,7 +510,9 @@ fn codex_call<'a>(
     rest: &str,
     output: Option<usize>,
 ) -> Option<(&'static str, &'static str, String, &'a str)> {
-    let head = &words[..words.len() - rest.len() + output.unwrap_or(rest.len())];
+    let has_more = rest.starts_with(MORE);
+    let end = output.unwrap_or(if has_more { rest.len() } else { 0 });
+    let head = &words[..words.len() - rest.len() + if output.is_none() && !is_deep(rest) { rest.len() } else { end }];
     let joined = |text: &str| {
         let lines = text.lines().map(|line| line.strip_prefix(MORE).unwrap_or(line));
         lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
@@ -402,10 +525,29 @@ fn codex_call<'a>(
     let from = if key.is_empty() { start.len() } else { start.rfind(' ').map_or(0, |at| at + 1) };
     let argument = joined(&head[from..]);
     let is_sentence = argument.ends_with(['.', ':', '!', '?', '\u{3002}', '\u{ff1a}']);
-    let is_alone = rest.trim().is_empty() && !is_sentence && !matches!(tool, SHELL | MCP_CALL);
+    let is_whole = output.is_some() || has_more || is_plan(rest);
+    let is_alone = match tool {
+        SHELL => (rest.trim().is_empty() || is_deep(rest)) && is_command_line(&argument),
+        MCP_CALL => false,
+        _ => rest.trim().is_empty() && !is_sentence,
+    };
     let bare = if start.ends_with('`') { argument.trim_matches('`') } else { &argument };
     let is_fitting = if key.is_empty() { bare.is_empty() } else { !start.ends_with('`') || !bare.contains('`') };
-    ((is_alone || output.is_some()) && is_fitting).then(|| (tool, key, bare.to_owned(), ""))
+    ((is_alone || is_whole) && is_fitting).then(|| (tool, key, bare.to_owned(), ""))
+}
+
+/// Whether the lines of a plan have lost the sign before them.
+fn is_plan(rest: &str) -> bool {
+    is_deep(rest) && rest.trim_start().starts_with(TASKS)
+}
+
+/// Whether the words after `Ran` are a command, and not a sentence of the model. A command may end with ` .`.
+fn is_command_line(words: &str) -> bool {
+    let is_sentence = words.ends_with([':', '!', '?', '\u{3002}', '\u{ff1a}'])
+        || words.strip_suffix('.').is_some_and(|before| before.ends_with(char::is_alphanumeric));
+    let first = words.split(' ').next().unwrap_or_default();
+    let has_words = || INNER_WORDS.iter().any(|word| words.contains(word)) && !words.contains(['"', '\'', '|', '&']);
+    !is_sentence && !FIRST_WORDS.contains(&first) && !has_words()
 }
 
 /// The calls of an exploration. A line with more indentation continues the line before.
@@ -474,7 +616,7 @@ fn is_state(line: &str) -> bool {
 
 /// A text without the sign of the model or of the program at its start.
 pub(super) fn without_sign(text: &str) -> &str {
-    let signs = ["\u{2022} ", "\u{2717} ", "\u{25a0} ", "\u{23fa} ", "\u{25cf} "];
+    let signs = ["\u{2022} ", "\u{2717} ", "\u{25a0} ", "\u{1f590} ", "\u{23fa} ", "\u{25cf} "];
     signs.iter().find_map(|sign| text.strip_prefix(sign)).unwrap_or(text)
 }
 

@@ -9,7 +9,8 @@ use memchr::memmem::Finder;
 use super::screen::{self, Marks, Place};
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
-use super::{Agent, amp, cline, copilot, gemini_screen, thoughts, windsurf};
+use super::wrapped::Width;
+use super::{Agent, amp, cline, copilot, copilot_chat, gemini_screen, thoughts, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -48,6 +49,7 @@ pub(super) enum ExportForm {
     Gemini,
     Cline,
     Copilot,
+    CopilotChat,
     Windsurf,
     Amp,
     CodexScreen,
@@ -141,6 +143,9 @@ impl ExportForm {
             let is_task = lines.next().is_some_and(|line| line.starts_with('<'));
             return (is_task || lines.any(|line| line.trim_end() == ANSWER)).then_some(Agent::Cline);
         }
+        if copilot_chat::begins(head) {
+            return Some(Agent::Copilot);
+        }
         if windsurf::is_title(first) {
             return Some(Agent::Windsurf);
         }
@@ -166,6 +171,7 @@ impl ExportForm {
             | Self::Gemini
             | Self::Cline
             | Self::Copilot
+            | Self::CopilotChat
             | Self::Windsurf
             | Self::Amp
             | Self::GeminiScreen => None,
@@ -174,7 +180,7 @@ impl ExportForm {
 
     /// Whether the line of a heading belongs to the message.
     pub(super) fn is_screen(self) -> bool {
-        self.marks().is_some() || self == Self::GeminiScreen
+        self.marks().is_some() || matches!(self, Self::GeminiScreen | Self::CopilotChat)
     }
 
     /// The heading of a message in a line, if the line is one.
@@ -191,6 +197,10 @@ impl ExportForm {
                 Some(Heading { model, ..Heading::default() })
             }
             Self::Copilot => copilot::heading(line, false),
+            Self::CopilotChat => {
+                let is_user = copilot_chat::heading(&mut None, line, true)?;
+                Some(Heading { is_user, ..Heading::default() })
+            }
             Self::Windsurf => windsurf::heading(line),
             Self::Amp => amp::heading(line),
             Self::CodexScreen | Self::ClaudeScreen => self.marks()?.line(&mut Place::default(), line),
@@ -267,10 +277,16 @@ pub(super) struct Shared {
     /// Both before the last line. The start of a line may look different from the whole line.
     before: (Quote, Fence, [String; 2], Place),
     /// The place of the last line of a screen.
-    place: Place,
-    /// The same of Gemini CLI, and the one before.
+    pub(super) place: Place,
+    /// The widths of the words of the model and of the person.
+    pub(super) widths: [Width; 2],
+    /// The place of the last line of Gemini CLI, and the one before.
     frame: gemini_screen::Place,
     frame_before: gemini_screen::Place,
+    /// The name of the person in a chat of Copilot, its tasks, and whether the last line is blank.
+    pub(super) name: Option<String>,
+    pub(super) todos: copilot_chat::Todos,
+    is_blank: bool,
     /// Number of calls so far that have no ids.
     calls: u64,
     /// The calls without a result, by their tools.
@@ -300,6 +316,11 @@ impl Shared {
             ExportForm::Copilot => self.section(line),
             _ if let Some(marks) = form.marks() => marks.line(&mut self.place, line),
             ExportForm::GeminiScreen => gemini_screen::line(&mut self.frame, line),
+            ExportForm::CopilotChat => {
+                let is_behind_blank = self.is_blank;
+                let is_user = copilot_chat::heading(&mut self.name, line, is_behind_blank);
+                is_user.map(|is_user| Heading { is_user, ..Heading::default() })
+            }
             // These have no rules between messages.
             ExportForm::Windsurf | ExportForm::Amp => form.heading(line).filter(|_| !is_inside),
             form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
@@ -315,6 +336,7 @@ impl Shared {
             Quote::None if begins => Quote::Open,
             quote => quote.next(line),
         };
+        self.is_blank = line.trim().is_empty();
         if !line.trim().is_empty() {
             self.last.swap(0, 1);
             line.trim().clone_into(&mut self.last[1]);
@@ -349,6 +371,7 @@ impl Shared {
             ExportForm::OpenCode => self.parts(text),
             ExportForm::Gemini => self.marked(text, is_user),
             ExportForm::Copilot => copilot::section(self, text),
+            ExportForm::CopilotChat => copilot_chat::pieces(self, text, is_user),
             ExportForm::Windsurf => windsurf::pieces(self, text),
             ExportForm::Amp if is_user => amp::words(self, text),
             ExportForm::Amp => amp::answer(self, text),
@@ -410,7 +433,7 @@ impl Shared {
             let early = || line_at(text, next).strip_prefix(EARLY_TOOL).filter(|_| bare == FENCE).map(str::trim);
             let now = bare.strip_prefix(TOOL).and_then(|name| name.strip_suffix("**"));
             if let Some(name) = now.or_else(early) {
-                thoughts::add_below(&mut pieces, &text[start..at], is_thought);
+                thoughts::add_below(&mut pieces, &text[start..at], is_thought, true);
                 let is_early = now.is_none();
                 let from = if is_early { next + line_at(text, next).len() } else { next };
                 at = self.tool(text, from, name, is_early, &mut pieces);
@@ -418,14 +441,14 @@ impl Shared {
                 continue;
             }
             if bare == THINKING {
-                thoughts::add_below(&mut pieces, &text[start..at], is_thought);
+                thoughts::add_below(&mut pieces, &text[start..at], is_thought, false);
                 // An empty thought is two blank lines.
                 let is_empty = text[next..].starts_with("\n\n");
                 (start, is_thought) = (next, !is_empty);
             }
             at = next;
         }
-        thoughts::add_below(&mut pieces, &text[start..], is_thought);
+        thoughts::add_below(&mut pieces, &text[start..], is_thought, false);
         pieces
     }
 

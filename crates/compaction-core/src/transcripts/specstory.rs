@@ -56,6 +56,12 @@ const LABELS: [(&str, &str, &str); 14] = [
 /// Messages of Cursor in place of a failed call.
 const FAILURES: [&str; 2] = ["Cancelled", "An unknown error occurred"];
 const NOT_FOUND: &str = "Could not find file '";
+/// Messages of Cursor in place of a failed edit, and the tool.
+const NOT_EDITED: [&str; 2] =
+    ["The string to replace was not found in the file.", "Invalid: old_string and new_string are exactly the same."];
+const REPLACING: &str = "search_replace";
+/// What an export shows for a path that it does not know.
+const UNDEFINED: &str = "undefined";
 const NOT_CALLED: &str = "Error calling tool";
 const TIMED_OUT: &str = "Tool call timed out after ";
 
@@ -161,8 +167,8 @@ impl SpecStory {
             let (is_rest, is_closed) = (is_rest && at == 0, is_closed || parts.peek().is_some());
             for piece in self.part(part, is_closed, is_rest) {
                 match (pieces.last_mut(), piece) {
-                    // The model writes rules too.
-                    (Some(Piece::Text(text)), Piece::Text(next)) => text.push_str(&format!("\n\n{RULE}\n\n{next}")),
+                    // The model writes rules too. They say nothing.
+                    (Some(Piece::Text(text)), Piece::Text(next)) => text.push_str(&format!("\n\n{next}")),
                     (_, piece) => pieces.push(piece),
                 }
             }
@@ -283,7 +289,10 @@ fn early(text: &str, is_part: bool, edited: impl Fn(&str) -> Option<String>) -> 
     }
     if let Some(path) = text.strip_prefix("Read file: ") {
         let mut call = Call::new("read_file");
-        call.set("target_file", path);
+        // The export does not know every path.
+        if path != UNDEFINED {
+            call.set("target_file", path);
+        }
         return Some(call).filter(|_| !path.contains('\n'));
     }
     if let Some(diff) = text.strip_prefix("```diff\n").and_then(|rest| rest.strip_suffix("\n```")) {
@@ -321,6 +330,9 @@ fn stated_failure(line: &str) -> Option<Call> {
     let time = line.strip_prefix(TIMED_OUT).and_then(|time| time.strip_suffix("ms"));
     if time.is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit())) {
         return Some(Call::failed(UNKNOWN, line));
+    }
+    if NOT_EDITED.contains(&line) {
+        return Some(Call::failed(REPLACING, line));
     }
     let name = line.strip_prefix(NOT_CALLED)?.strip_suffix('.')?;
     let quoted = name.strip_prefix(" '").and_then(|name| name.strip_suffix('\''));

@@ -239,6 +239,8 @@ fn an_import_may_end_inside_a_call() {
         "amp",
         "codex-screen",
         "codex-screen-calls",
+        "codex-screen-bars",
+        "copilot-chat",
         "codex-screen-unsigned",
         "claude-screen",
         "claude-screen-banner",

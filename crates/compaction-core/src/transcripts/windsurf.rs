@@ -124,7 +124,7 @@ fn path_in(link: &str) -> Option<String> {
 }
 
 /// The text of an address, with `%20` and other bytes decoded.
-fn without_escapes(address: &str) -> String {
+pub(super) fn without_escapes(address: &str) -> String {
     let mut bytes = Vec::with_capacity(address.len());
     let mut rest = address.as_bytes();
     while let Some((first, behind)) = rest.split_first() {
