@@ -182,7 +182,13 @@ impl<'a> Collector<'a> {
             let answers = Some(previous.answered).filter(|answered| *answered > open.position);
             self.asked = Asked::at(open.position, &open.text);
             let reply = || previous.reply.clone();
-            answers.into_iter().for_each(|answered| self.asked.answer(answered, 0, (reply(), None), usize::MAX));
+            if let Some(answered) = answers {
+                self.asked.answer(answered, 0, (reply(), None), usize::MAX);
+                // Nobody knows here which words of the person came between that answer and the next one.
+                if previous.changed_at() <= open.position {
+                    self.asked.go_on(answered);
+                }
+            }
         }
     }
 
