@@ -453,11 +453,15 @@ impl Ledger {
         lists
     }
 
-    /// `lists` without the files that were written here and deleted again.
+    /// `lists` without the files that were written here and deleted again, and without those whose edits all failed.
     pub fn without_deleted(&self, mut lists: FileLists) -> FileLists {
         let gone: HashSet<&str> =
             self.files.iter().filter(|file| file.is_gone()).map(|file| file.path.as_str()).collect();
-        lists.modified_files.retain(|path| !gone.contains(path.as_str()));
+        let modified: HashSet<&str> =
+            self.files.iter().filter(|file| file.is_modified()).map(|file| file.path.as_str()).collect();
+        let failed: HashSet<&str> = self.errors.iter().filter_map(|error| error.subject.as_deref()).collect();
+        let has_failed = |path: &str| !modified.contains(path) && failed.contains(actions::shown(path).as_str());
+        lists.modified_files.retain(|path| !gone.contains(path.as_str()) && !has_failed(path));
         lists
     }
 

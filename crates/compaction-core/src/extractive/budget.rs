@@ -64,7 +64,7 @@ fn share(kind: SummaryKind, section: Section) -> Share {
         (SummaryKind::TurnPrefix, _) => (10, 40),
         (_, Section::Goal) => (8, usize::MAX),
         (_, Section::Constraints) => (8, 80),
-        (_, Section::Done) => (8, 60),
+        (_, Section::Done) => (16, 60),
         (_, Section::InProgress) => (9, 24),
         (_, Section::Blocked) => (6, 12),
         (_, Section::Decisions) => (8, 40),

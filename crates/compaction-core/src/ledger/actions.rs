@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use failed_edits::{Change, FailedEdits};
 pub(super) use failed_edits::{REPLACED, begins_with, is_about};
-use jobs::Jobs;
+use jobs::{Jobs, begins_agent};
 pub(crate) use subject::{ActionKind, LONGEST_TEXT, Subject, shown, shown_call, subject_of};
 use subject::{call_of_file, core_of, purposes_of};
 
@@ -305,6 +305,8 @@ impl<'a> Actions<'a> {
         let job = if is_run { running(output) } else { None };
         if let Some(id) = job {
             self.jobs.begin(id, &shown(&subject.1));
+        } else if !is_run && begins_agent(output) {
+            self.jobs.begin_agent(&shown(&subject.1));
         }
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {

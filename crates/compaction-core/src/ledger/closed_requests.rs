@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::answers::{agrees_with_person, is_no_refusal, is_only_verdict, misses};
+use super::answers::{advises, agrees_with_person, is_no_refusal, is_only_verdict, misses};
 use super::bold::without_bold;
 use super::completed::{begins_with_done, finished_list, gives_up, narrates};
-use super::conclusions::is_at_it;
+use super::conclusions::{is_at_it, spoken, start_of_conclusion};
 use super::constraints::OBJECTING;
 use super::cues::{is_announcement, is_substantive, typed};
 use super::frames::OPTION;
@@ -13,7 +13,8 @@ use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPO
 use super::problems::{is_conditional, is_denied, is_unsolved, is_word_of_problem, own_words, pasted_error, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
-use super::statements::{Voice, is_code, is_fence, is_prose, sentences, without_marker};
+use super::statements::{Voice, is_code, is_fence, is_prose, prose, sentences, without_marker};
+use super::steps::is_list_item;
 use super::terms::TextHashing;
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, lines, normalised, one_line, quote, starts_with_any,
@@ -24,6 +25,8 @@ use crate::text::{base_name, prefix_utf16, utf16_len};
 
 /// UTF-16 units that are enough for the beginning of an answer.
 const ENOUGH: usize = 60;
+/// The same for what it sums up or lists.
+const ENOUGH_TOLD: usize = 120;
 /// Fewest UTF-16 units of a sentence before a list that says something without it.
 const LEADING: usize = 48;
 /// Fewest words of a sentence that states a result, without names and numbers.
@@ -64,7 +67,7 @@ static CHEERING: WordList = word_list!("closed requests: cheering");
 /// Longest request in an item, in UTF-16 units.
 const LONGEST_REQUEST: usize = 72;
 /// Longest answer in an item, in UTF-16 units.
-const LONGEST_ANSWER: usize = 120;
+const LONGEST_ANSWER: usize = 200;
 /// Most UTF-16 units of the opening of an answer.
 const LONGEST_REPLY: usize = 240;
 /// Most lines of an answer in which its opening is looked for.
@@ -102,9 +105,6 @@ const DENIED_WITHIN: usize = 2;
 static INSTRUCTING: WordList = word_list!("closed requests: instructing");
 /// Most words of such a beginning.
 const INSTRUCTING_WORDS: usize = 4;
-/// Messages of one answer, less the first, from which on they tell of work whose calls the transcript does not have. The last
-/// of them says what came of it.
-const MANY_MESSAGES: u64 = 3;
 
 /// The request that the conversation is about, with the complete answers that came since.
 #[derive(Debug, Default, Clone)]
@@ -113,8 +113,12 @@ pub(super) struct Asked {
     pub(super) position: u64,
     /// The positions of the first and last message of each answer. Some agents write one answer as several messages.
     answers: Vec<(u64, u64)>,
-    /// What the newest answer says first; see [`opening`].
+    /// What the newest answer says of the request; see [`result_of`].
     pub(super) reply: Option<String>,
+    /// What the newest answer tells, in any of its paragraphs; see [`told`].
+    told: Option<String>,
+    /// UTF-16 units of the message with the reply; the most there are if an earlier compaction read it.
+    length: usize,
     /// Position of a message that a harness sent after the first answer; 0 for none. What answers it is not for the
     /// person, unless the model works for it.
     reminded_at: u64,
@@ -128,6 +132,11 @@ pub(super) struct Asked {
     is_question: bool,
     /// Whether the newest message of the answer ends with what the model does next.
     is_announcing: bool,
+    /// Whether it asks something at its end.
+    is_asking: bool,
+    /// Position of further words of the person after an answer that said something; 0 for none. What the model says then
+    /// answers these, until it changes a file.
+    told_before: u64,
     /// Position of the earliest request whose answer the person took back without a word; 0 for none.
     pub(super) taken_back: u64,
 }
@@ -139,42 +148,55 @@ impl Asked {
     }
 
     /// Adds the complete answer `text` after `last_call`, which is the position of the latest call of a tool.
-    pub(super) fn answer_with(&mut self, position: u64, last_call: u64, text: &str) {
-        if last_call < self.reminded_at || self.is_left {
+    pub(super) fn answer_with(&mut self, position: u64, (last_call, changed_at): (u64, u64), text: &str) {
+        let is_for_other = self.told_before > 0 && changed_at < self.told_before;
+        if last_call < self.reminded_at || self.is_left || is_for_other {
             return;
         }
-        let reply = result_of(self.is_question, text);
         let is_announcing = announces_at_end(text);
+        self.is_asking = text.trim_end().ends_with(['?', '\u{ff1f}']);
         // What was said before a look at the thing itself is no answer.
         if std::mem::replace(&mut self.is_announcing, is_announcing) {
-            self.reply = None;
+            (self.reply, self.told) = (None, None);
         }
-        self.answer(position, last_call, reply);
+        let reply = result_of(self.is_question, text);
+        let told = if self.is_question { None } else { told(text) };
+        self.answer(position, last_call, (reply, told), utf16_len(text));
     }
 
-    /// The same for an answer of which only `reply` is known, which is what it says.
-    pub(super) fn answer(&mut self, position: u64, last_call: u64, reply: Option<String>) {
+    /// The same for an answer of `length` UTF-16 units of which only what it says is known. Of several messages, the last
+    /// one that says something tells what came of the work, unless it is only the end of a longer one.
+    pub(super) fn answer(
+        &mut self,
+        position: u64,
+        last_call: u64,
+        (reply, told): (Option<String>, Option<String>),
+        length: usize,
+    ) {
         match self.answers.last_mut() {
-            Some((first, last)) if last_call < *last => {
+            Some((_, last)) if last_call < *last => {
                 *last = position;
-                let is_made = |reply: &str| is_claim(reply) || begins_with_done(reply);
-                let claims = |reply: &Option<String>| reply.as_deref().is_some_and(is_made);
-                let is_newer =
-                    position.saturating_sub(*first) >= MANY_MESSAGES || claims(&reply) && !claims(&self.reply);
-                let earlier = self.reply.take();
-                self.reply = if is_newer { reply.or(earlier) } else { earlier.or(reply) };
+                if reply.is_some() || told.is_some() || length > self.length {
+                    let reply = with_claim(self.reply.take(), reply);
+                    (self.reply, self.told, self.length) = (reply, told, length);
+                }
             }
             _ => {
                 self.answers.push((position, position));
-                self.reply = reply;
+                (self.reply, self.told, self.length) = (reply, told, length);
             }
         }
+    }
+
+    /// What came of the request, of which `has_changed` says whether files changed for it.
+    pub(super) fn outcome(&self, has_changed: bool) -> Option<&str> {
+        self.reply.as_deref().or_else(|| self.told.as_deref().filter(|_| has_changed))
     }
 
     /// Takes the words at `position` as the answer, which the person accepts.
     pub(super) fn accept(&mut self, position: u64, reply: String) {
         self.answers.push((position, position));
-        self.reply = Some(reply);
+        (self.reply, self.told) = (Some(reply), None);
         self.is_praised = true;
     }
 
@@ -193,6 +215,19 @@ impl Asked {
     /// Records that the person went on to something that is no request of its own, such as a pasted error.
     pub(super) fn leave(&mut self) {
         self.is_left = !self.answers.is_empty();
+    }
+
+    /// Records further words of the person at `position`, which give no task of their own.
+    pub(super) fn go_on(&mut self, position: u64) {
+        let is_told = self.reply.is_some() || self.told.is_some() || self.length == usize::MAX;
+        if is_told && !self.answers.is_empty() && !self.is_asking && !self.is_announcing {
+            self.told_before = position;
+        }
+    }
+
+    /// Forgets what the answers say.
+    pub(super) fn forget_reply(&mut self) {
+        (self.reply, self.told) = (None, None);
     }
 
     /// The same for a request that refuses the answer to the request `reopened`.
@@ -218,7 +253,7 @@ impl Asked {
     /// Forgets the answers because the person refused them.
     pub(super) fn refuse(&mut self) {
         self.answers.clear();
-        self.reply = None;
+        (self.reply, self.told) = (None, None);
     }
 
     /// Forgets the answers because the person had their work undone. What comes then is no answer to this one.
@@ -230,6 +265,17 @@ impl Asked {
     /// The answers so far, in order, each with the positions of its first and last message.
     pub(super) fn answers(&self) -> &[(u64, u64)] {
         &self.answers
+    }
+}
+
+/// What a newer message says of a request. A result that an earlier message claims stands before what was done after it.
+fn with_claim(earlier: Option<String>, newer: Option<String>) -> Option<String> {
+    let is_made = |reply: &str| is_claim(reply) || begins_with_done(reply);
+    match (earlier, newer) {
+        (Some(claim), Some(newer)) if is_made(&claim) && !is_made(&newer) && !tells_failure(&newer) => {
+            Some(clip_sentences(&format!("{claim} {newer}"), LONGEST_REPLY))
+        }
+        (_, newer) => newer,
     }
 }
 
@@ -354,9 +400,47 @@ fn guesses_unspaced(sentence: &str) -> bool {
 /// by a cheer over what the model saw meanwhile. See [`opening`].
 pub(crate) fn result_of(is_question: bool, answer: &str) -> Option<String> {
     if !is_question {
-        return opening(answer);
+        return summed_up(answer).or_else(|| opening(answer));
     }
     decided(answer).or_else(|| opening(answer).filter(|said| !CHEERING.begins(said)))
+}
+
+/// What an answer says below the heading of its summary, or behind words that conclude it; `None` without these.
+fn summed_up(answer: &str) -> Option<String> {
+    let own = spoken(answer);
+    let own: Vec<(Voice, &str)> = own.iter().map(|(voice, text)| (*voice, text.as_str())).collect();
+    outcomes(&own[start_of_conclusion(&own)?..])
+}
+
+/// The first sentences of an answer that say what came of the work, in any of its paragraphs. A list without a title of
+/// finished work may say what is to be done.
+pub(crate) fn told(answer: &str) -> Option<String> {
+    let is_text = |line: &&str| !is_list_item(line) && !is_label(line.trim()) && !is_item(line.trim());
+    let lines = prose(answer).filter(is_text).take(MOST_LINES);
+    let own: Vec<String> = lines.flat_map(sentences).map(|one| one_line(&without_bold(one))).collect();
+    outcomes(&own.iter().map(|one| (Voice::Report, one.as_str())).collect::<Vec<_>>())
+}
+
+/// The first of some sentences that say what came of the work, up to [`ENOUGH_TOLD`]. A sentence that reports a failure
+/// ends the search, and so does a question that comes first.
+fn outcomes(own: &[(Voice, &str)]) -> Option<String> {
+    let mut said = String::new();
+    for (voice, text) in own.iter().take(MOST_LINES) {
+        if *voice != Voice::Report || !is_outcome(text) || is_supposed(text) || advises(text) || orders(text) {
+            if said.is_empty() && text.ends_with(['?', '\u{ff1f}']) || utf16_len(&said) >= ENOUGH {
+                break;
+            }
+            continue;
+        }
+        if !said.is_empty() {
+            said.push_str(if said.ends_with(ENDS) { " " } else { "; " });
+        }
+        said.push_str(text);
+        if utf16_len(&said) >= ENOUGH_TOLD {
+            break;
+        }
+    }
+    (!said.is_empty()).then(|| clip_sentences(&said, LONGEST_REPLY))
 }
 
 /// The first line of an answer that begins with a yes or no of its own, with the sentence behind it if it is short.
@@ -495,6 +579,18 @@ pub(crate) fn worked_on_item(request: &str, paths: &[&str]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}{}", worked_on_start(request), changed()))
 }
 
+/// What came of a request, with the files that changed for it if it names none of them.
+pub(crate) fn with_files(outcome: &str, paths: &[&str]) -> String {
+    let is_named = |path: &&str| outcome.contains(base_name(path));
+    if paths.is_empty() || paths.iter().take(MOST_CHANGED).any(is_named) || utf16_len(outcome) >= ENOUGH_TOLD {
+        return outcome.to_owned();
+    }
+    let names: Vec<String> = paths.iter().take(MOST_FILES).map(|path| quote(base_name(path))).collect();
+    let more = paths.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{} (changed {}{more})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), names.join(", "))
+}
+
 /// The same for an answer without calls that only shows what could be done.
 pub(crate) fn proposed_item(request: &str, answer: &str) -> String {
     answered_item(request, answer, false).replacen(ANSWER, ONLY_PROPOSED, 1)
@@ -505,6 +601,8 @@ pub(super) fn worked_on_start(request: &str) -> String {
     answered_start(request, true).replacen(FINISHED, WORKED_ON, 1)
 }
 
+/// Most changed files that are looked for in an outcome.
+const MOST_CHANGED: usize = 32;
 /// Most files that are named as the outcome of a request.
 const MOST_FILES: usize = 3;
 /// Begins a block in an answer that is an edit.
@@ -538,9 +636,23 @@ pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, obje
 
 /// The beginning of that item.
 pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
-    let start = if has_changed && !has_question(request) { FINISHED } else { ANSWER };
+    let start = if has_changed && asks_for_change(request) { FINISHED } else { ANSWER };
     format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(&own_words(request), 4 * LONGEST_REQUEST), LONGEST_REQUEST))
 }
+
+/// Whether a request asks no question, or begins one of its sentences with an order.
+pub(crate) fn asks_for_change(request: &str) -> bool {
+    let own = typed(request, 4 * LONGEST_REQUEST);
+    !own.contains(['?', '\u{ff1f}']) || sentences(&own).any(orders)
+}
+
+/// Whether a sentence begins with an order: `Add the prices`.
+fn orders(sentence: &str) -> bool {
+    WORK.starts(&first_words(sentence, ORDER_WORDS))
+}
+
+/// Most words of an order that are compared.
+const ORDER_WORDS: usize = 2;
 
 /// Whether a request asks a question in its own words.
 pub(crate) fn has_question(request: &str) -> bool {
@@ -828,13 +940,60 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_tells_the_outcome_and_any_paragraph_does_if_files_changed() {
+        let answer = "Both faults are gone now, and the page loads.\n\nSummary:\n\n- The menu of the shop has its prices\n\
+                      - The manual of the shop explains them";
+        let expected = "The menu of the shop has its prices; The manual of the shop explains them";
+        assert_eq!(result_of(false, answer).as_deref(), Some(expected));
+        let answer = "All confirmed:\n\n- The menu of the shop has its prices\n\nShall I push it?";
+        assert_eq!(result_of(false, answer), None);
+        assert_eq!(told(answer), None, "a list may be left to do");
+        let answer = "All confirmed:\n\n- The menu\n\nThe menu of the shop has its prices.";
+        assert_eq!(told(answer).as_deref(), Some("The menu of the shop has its prices."));
+        assert_eq!(told("Shall I add the prices to the menu?\n\nThe menu of the shop has none."), None);
+        assert_eq!(with_files("The menu has prices.", &["shop/menu.ts"]), "The menu has prices. (changed `menu.ts`)");
+        assert_eq!(with_files("`menu.ts` has prices.", &["shop/menu.ts"]), "`menu.ts` has prices.");
+    }
+
+    #[test]
+    fn the_last_message_of_an_answer_tells_the_outcome() {
+        let mut asked = Asked::at(1, "add the prices to the menu");
+        asked.answer_with(2, (0, 0), "The menu of the shop is read from its file.");
+        asked.answer_with(3, (0, 0), "The menu of the shop has its prices.");
+        assert_eq!(asked.outcome(true), Some("The menu of the shop has its prices."));
+        asked.answer_with(4, (0, 0), "Shall I go on with the manual?");
+        assert_eq!(asked.outcome(true), Some("The menu of the shop has its prices."), "it says nothing");
+        asked.answer_with(5, (0, 0), &"Shall I add the pictures of all dishes to the menu as well?".repeat(2));
+        assert_eq!(asked.outcome(true), None, "the first message only led to the long one");
+        let claim = with_claim(Some("The crash is fixed.".to_owned()), Some("The log line is gone.".to_owned()));
+        assert_eq!(claim.as_deref(), Some("The crash is fixed. The log line is gone."));
+    }
+
+    #[test]
+    fn further_words_end_the_answer_until_a_file_changes() {
+        let mut asked = Asked::at(1, "look at the log of the import");
+        asked.answer_with(2, (0, 0), "The import of the orders stops at the second row.");
+        asked.go_on(3);
+        asked.answer_with(4, (3, 0), "The server of the shop listens on another port.");
+        assert_eq!(asked.outcome(true), Some("The import of the orders stops at the second row."));
+        asked.answer_with(6, (5, 5), "The import of the orders reads all rows.");
+        assert_eq!(asked.outcome(true), Some("The import of the orders reads all rows."));
+    }
+
+    #[test]
+    fn a_question_with_an_order_asks_for_a_change() {
+        assert!(asks_for_change("Add the prices. Wasn't there a list of them?") && asks_for_change("the menu, please"));
+        assert!(!asks_for_change("Is there a list of prices?"));
+    }
+
+    #[test]
     fn what_is_said_before_a_look_at_the_thing_is_no_answer() {
         let mut asked = Asked::at(1, "where is the parser?");
-        asked.answer_with(2, 0, "I left the parser out of the list above. Let me look at its state.");
-        asked.answer_with(3, 0, "The parser is installed and not used by any build.");
+        asked.answer_with(2, (0, 0), "I left the parser out of the list above. Let me look at its state.");
+        asked.answer_with(3, (0, 0), "The parser is installed and not used by any build.");
         assert_eq!(asked.reply.as_deref(), Some("The parser is installed and not used by any build."));
         let mut asked = Asked::at(1, "read the log of the import");
-        asked.answer_with(2, 0, "I have read all of the log. I'll begin with the type of the field.");
+        asked.answer_with(2, (0, 0), "I have read all of the log. I'll begin with the type of the field.");
         assert!(!asked.is_broken_off(2) && asked.is_broken_off(3));
     }
 

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::actions::{ActionKind, Actions, Subject};
+use super::answers::agrees;
 use super::choices::offered_by_call;
 use super::closed_requests::{
-    Asked, accepts, answered_item, answered_start, comes_back, continues_behind_praise, has_question, is_about,
-    is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, orders_undo, proposed_item,
-    rejects, reopens, shows, tells_failure, worked_on_item, worked_on_start,
+    Asked, accepts, answered_item, answered_start, comes_back, continues, continues_behind_praise, has_question,
+    is_about, is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, orders_undo,
+    proposed_item, rejects, reopens, shows, tells_failure, with_files, worked_on_item, worked_on_start,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified};
-use super::cues::is_substantive;
+use super::cues::{is_substantive, is_trivial};
 use super::delegations;
 use super::errors::{Errors, is_failed_request};
 use super::frames::frames;
@@ -20,12 +21,13 @@ use super::last_step::{LastStep, NewestCalls};
 use super::names::{NameKind, Names};
 use super::noise::praises_first;
 use super::notes::{
-    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, Note, NoteKind, NoteList, OF_PERSON, ORDERED, PUSHED, SourcePosition,
-    TOOK_BACK, UNDID, UNDID_WORK, tells_work, undone,
+    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, Note, NoteKind, NoteList, OF_PERSON, ORDERED, PUSHED, SHOWN_CODE,
+    SourcePosition, TOOK_BACK, UNDID, UNDID_WORK, tells_work, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::problems::{own_words, pasted_error, reports};
+use super::proposals::files_of_code;
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
 use super::retractions::{Denial, Retraction, retractions};
@@ -37,7 +39,7 @@ use super::steps::LatestPlan;
 use super::superseded::{Ended, is_over, tells_commit};
 use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
-use super::text::{clip_middle, normalised, one_line, without_thinking};
+use super::text::{clip_middle, normalised, one_line, quote, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary, person};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -181,7 +183,13 @@ impl<'a> Collector<'a> {
             let answers = Some(previous.answered).filter(|answered| *answered > open.position);
             self.asked = Asked::at(open.position, &open.text);
             let reply = || previous.reply.clone();
-            answers.into_iter().for_each(|answered| self.asked.answer(answered, 0, reply()));
+            if let Some(answered) = answers {
+                self.asked.answer(answered, 0, (reply(), None), usize::MAX);
+                // Nobody knows here which words of the person came between that answer and the next one.
+                if previous.changed_at() <= open.position {
+                    self.asked.go_on(answered);
+                }
+            }
         }
     }
 
@@ -453,8 +461,10 @@ impl<'a> Collector<'a> {
         {
             self.asked.leave();
             if self.comes_back(words) {
-                self.asked.reply = None;
+                self.asked.forget_reply();
             }
+        } else if Self::is_new(words) && !self.has_changed() {
+            self.asked.go_on(place.position);
         }
         if !words.trim().is_empty() {
             self.reported_done.clear();
@@ -462,6 +472,11 @@ impl<'a> Collector<'a> {
         let words = without_undo(words);
         let pasted = if is_procedure(words) { [after_heading(words)].into() } else { passages(words) };
         self.statements.add_person(place, words, pasted);
+    }
+
+    /// Whether a message that is no request of its own says more than to go on. What the model says then answers it.
+    fn is_new(words: &str) -> bool {
+        !words.trim().is_empty() && !is_trivial(words) && !agrees(words) && !continues(words)
     }
 
     /// Whether a message of a person only shows the output of a command that the model ran or asked for: it begins with
@@ -645,17 +660,18 @@ impl<'a> Collector<'a> {
             let told = self.statements.list().iter().rev().find(is_told);
             let place = SourcePosition { position, entry: told.and_then(|told| told.sources.ids().first()) };
             let objection = objection.filter(|_| has_changed);
-            let item = match (asked.reply.as_deref(), objection) {
+            let changed = self.actions.changed_since(asked.position);
+            let item = match (asked.outcome(has_changed), objection) {
                 (Some(reply), Some(objection)) => Some(objected_item(text, reply, has_changed, &objection)),
                 (Some(reply), None) if only_proposes && request.asks_for_work() && !has_question(text) => {
                     Some(proposed_item(text, reply))
                 }
-                (Some(reply), None) => Some(answered_item(text, reply, has_changed)),
+                (Some(reply), None) => Some(answered_item(text, &with_files(reply, &changed), has_changed)),
                 (None, Some(_)) => None,
                 // Without an outcome in the answer, the files say what was done.
                 (None, None) => {
                     let is_work = has_changed && !only_proposes && !has_question(text);
-                    worked_on_item(text, &self.actions.changed_since(asked.position)).filter(|_| is_work)
+                    worked_on_item(text, &changed).filter(|_| is_work)
                 }
             };
             item.into_iter().for_each(|item| self.notes.add(NoteKind::Done, &item, place, true));
@@ -678,7 +694,7 @@ impl<'a> Collector<'a> {
 
     /// Whether the answer to the open request tells no success, or a message comes back to it.
     fn comes_back(&self, message: &str) -> bool {
-        let reply = self.asked.reply.as_deref().unwrap_or_default();
+        let reply = self.asked.outcome(self.has_changed()).unwrap_or_default();
         let mut requests = self.dialogue.requests.iter().rev();
         let request = requests.find(|request| request.position == self.asked.position);
         let is_same = |request: &Request| one_line(&request.text) == one_line(message);
@@ -736,6 +752,9 @@ impl<'a> Collector<'a> {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
                 self.actions.note_edits(text, place, message, &mut self.errors);
+                for file in files_of_code(text) {
+                    self.notes.add(NoteKind::Done, &format!("{SHOWN_CODE}{}", quote(file)), place, true);
+                }
                 for commit in reported_commits(text) {
                     self.statements.add_line(Voice::Milestone, place, &commit);
                 }
@@ -788,7 +807,8 @@ impl<'a> Collector<'a> {
         if is_final {
             self.actions.end_turn(&mut self.errors);
             if is_closing {
-                self.asked.answer_with(place.position, self.actions.last_call(), &answer);
+                let acted = (self.actions.last_call(), self.actions.changed_at());
+                self.asked.answer_with(place.position, acted, &answer);
             }
         }
         self.note_failure(assistant, place);
@@ -894,6 +914,7 @@ impl<'a> Collector<'a> {
             self.actions.end_all(&mut self.errors);
         }
         self.actions.take_proposals();
+        let reply = self.asked.outcome(self.has_changed()).map(str::to_owned);
         self.actions.settle(self.first, self.dialogue.answered >= self.first, &mut self.notes);
         self.actions.report(&mut self.notes);
         self.dialogue.report(&mut self.notes, |position| self.actions.changed_since(position));
@@ -912,7 +933,7 @@ impl<'a> Collector<'a> {
             answered: self.dialogue.answered,
             is_waiting: self.dialogue.is_waiting,
             newest_answer: self.dialogue.take_newest(),
-            reply: self.asked.reply,
+            reply,
             last_step: LastStep { jobs, ..self.newest_calls.finish(self.tools) },
             requests: self.dialogue.finish(),
             statements,

@@ -65,15 +65,28 @@ pub(crate) fn concluded_last(statements: &[Statement], units: usize) -> Option<S
 
 /// The same for a report that is not an answer, such as that of a sub-agent.
 pub(crate) fn concluded_report(report: &str, units: usize) -> Option<String> {
-    let all: Vec<(Voice, String)> = parts(report)
-        .filter_map(|part| match part {
-            Part::Sentence(text) if !is_announcement(text) => Some((Voice::Report, plain(text))),
-            Part::Sentence(text) | Part::Heading(text) => Some((Voice::Announcement, plain(text))),
-            Part::Code(_) => None,
-        })
-        .collect();
+    let all = spoken(report);
     let first = all.len().saturating_sub(MOST_STATEMENTS);
     conclude(&all[first..].iter().map(|(voice, text)| (*voice, text.as_str())).collect::<Vec<_>>(), units)
+}
+
+/// The sentences of a report. Headings and announcements have the same voice.
+pub(super) fn spoken(report: &str) -> Vec<(Voice, String)> {
+    let spoken = parts(report).filter_map(|part| match part {
+        Part::Sentence(text) if !is_announcement(text) => Some((Voice::Report, plain(text))),
+        Part::Sentence(text) | Part::Heading(text) => Some((Voice::Announcement, plain(text))),
+        Part::Code(_) => None,
+    });
+    spoken.collect()
+}
+
+/// The index of the first sentence of an explicit conclusion or summary.
+pub(super) fn start_of_conclusion(own: &[(Voice, &str)]) -> Option<usize> {
+    let is_summary = |(voice, text): &(Voice, &str)| {
+        *voice == Voice::Announcement
+            && SUMMARIES.contains(&text.trim_matches(|one: char| !one.is_alphabetic()).to_lowercase().as_str())
+    };
+    conclusion(own).or_else(|| own.iter().rposition(is_summary))
 }
 
 /// A sentence on one line, without the marks of bold text.
@@ -82,11 +95,7 @@ fn plain(text: &str) -> String {
 }
 
 fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
-    let is_summary = |(voice, text): &(Voice, &str)| {
-        *voice == Voice::Announcement
-            && SUMMARIES.contains(&text.trim_matches(|one: char| !one.is_alphabetic()).to_lowercase().as_str())
-    };
-    let from = conclusion(own).or_else(|| own.iter().rposition(is_summary)).unwrap_or_default();
+    let from = start_of_conclusion(own).unwrap_or_default();
     // An introduction whose next sentence is left out says nothing.
     let mut is_next_told = false;
     let is_told = |at: &usize| {
@@ -152,7 +161,11 @@ fn is_told((voice, text): (Voice, &str)) -> bool {
         && !is_praise(text)
         && !is_at_it(text)
         && !introduces(text)
+        && !text.split(DASHES).skip(1).any(|clause| is_announcement(clause.trim()))
 }
+
+/// Marks before a clause that may say what the model does next: `It is small \u{2014} I'll do it myself`.
+const DASHES: [char; 2] = ['\u{2014}', '\u{2013}'];
 
 /// Whether a sentence only says what the model is doing now.
 pub(crate) fn is_at_it(sentence: &str) -> bool {

@@ -501,6 +501,8 @@ pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
 pub(crate) const ANSWER: &str = "Answered: ";
 /// The same for a request for work whose answer only shows what could be done.
 pub(crate) const ONLY_PROPOSED: &str = "Proposed: ";
+/// Starts a file whose code an answer shows, in a conversation that changes no file.
+pub(crate) const SHOWN_CODE: &str = "Proposed in the answers, as code: ";
 /// Starts the item of a request for which files were changed and whose answer is complete.
 pub(crate) const FINISHED: &str = "Done: ";
 /// The same for a request whose answer tells no outcome. Its files changed.

@@ -8,6 +8,7 @@ use super::closed_requests::PERSISTING;
 use super::constraints::{FORBIDDING, clauses, is_constraint};
 use super::cues::is_typed;
 use super::errors::{error_line, is_cause, lines_with_causes, message_of_shell};
+use super::names::ending;
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
@@ -325,7 +326,34 @@ pub(crate) fn pasted_error(message: &str) -> Option<String> {
         let pasted: Vec<&str> = pasted(without_documentation(message)).collect();
         error_line(&pasted.join("\n"))
     });
-    Some(clip(&one_line(&error), LONGEST_ERROR))
+    let error = clip(&one_line(without_usage(&error)), LONGEST_ERROR);
+    let others: Vec<String> = other_errors(message, &error).collect();
+    Some(others.into_iter().fold(error, |all, other| format!("{all}; {other}")))
+}
+
+/// A line without the usage of a program that a copy of a screen has behind its error.
+fn without_usage(line: &str) -> &str {
+    let usage = line.find(USAGE).filter(|at| line[at + USAGE.len()..].contains(" [-"));
+    usage.map_or(line, |at| line[..at].trim_end())
+}
+
+/// Begins the usage of a program.
+const USAGE: &str = " usage: ";
+/// What a program writes between its name and its last error.
+const LAST_ERROR: &str = ": error: ";
+/// Most errors that are told beside the first one.
+const MOST_OTHERS: usize = 2;
+
+/// The last errors of other programs in a message: `make.py: error: unrecognized arguments`.
+fn other_errors<'a>(message: &'a str, first: &'a str) -> impl Iterator<Item = String> + use<'a> {
+    let of_program = |line: &&str| {
+        let name = line.trim_start().split(LAST_ERROR).next().unwrap_or_default();
+        line.contains(LAST_ERROR) && !name.is_empty() && !name.contains([' ', ':', '(']) && ending(name).is_some()
+    };
+    let ends = message.lines().filter(of_program).filter_map(|line| line.trim().split_once(LAST_ERROR));
+    let others =
+        ends.map(|(_, error)| clip(&one_line(error), LONGEST_ERROR)).filter(|error| !first.contains(error.as_str()));
+    others.take(MOST_OTHERS)
 }
 
 /// Whether a sentence of a model says that a server or system denies something.
@@ -386,6 +414,15 @@ pub(crate) fn is_unsolved(sentence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_program_of_a_paste_has_its_last_error() {
+        let paste = "Traceback (most recent call last):\n  File \"/shop/menu.py\", line 9, in <module>\n    main()\n\
+                     NameError: name 'PRICES' is not defined   usage: show.py [-h] --menu MENU\n                [--port PORT]\n\
+                     show.py: error: unrecognized arguments: --ports 1,2";
+        let expected = "NameError: name 'PRICES' is not defined; unrecognized arguments: --ports 1,2";
+        assert_eq!(pasted_error(paste).as_deref(), Some(expected));
+    }
 
     #[test]
     fn a_doubt_and_a_remark_in_brackets_report_nothing() {

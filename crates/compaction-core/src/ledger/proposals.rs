@@ -1,5 +1,6 @@
 //! Proposals: answers that present a plan and leave the decision to the person.
 
+use super::names::ending;
 use super::statements::{prose, without_marker};
 use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
@@ -22,6 +23,30 @@ static WAITING: WordList = word_list!("proposals: waiting");
 static APPROVING: WordList = word_list!(SPACED, "proposals: approving");
 /// Fewest items of lists in a plan.
 const FEWEST_ITEMS: usize = 3;
+
+/// Most files of one answer whose code is looked for.
+const MOST_FILES: usize = 16;
+
+/// The files whose code an answer shows in fences that name them: a language, a colon and a path. In conversations
+/// without calls, these are the changes that it proposes.
+pub(crate) fn files_of_code(answer: &str) -> Vec<&str> {
+    let mut files: Vec<&str> = Vec::new();
+    let mut is_code = false;
+    for line in answer.lines().map(str::trim).filter(|line| line.starts_with("```")) {
+        is_code = !is_code;
+        let file = line.trim_start_matches('`').split_once(':').filter(|(language, path)| {
+            let is_language = |one: char| one.is_ascii_alphanumeric() || matches!(one, '+' | '#' | '-');
+            language.chars().all(is_language) && !path.contains([' ', ':']) && ending(path).is_some()
+        });
+        if let Some((_, path)) = file.filter(|(_, path)| is_code && !files.contains(path)) {
+            files.push(path);
+        }
+        if files.len() == MOST_FILES {
+            break;
+        }
+    }
+    files
+}
 
 /// Whether an answer that changed nothing proposes a plan: it has the tag or the title of a plan, or says that it waits
 /// for approval.
@@ -76,7 +101,7 @@ fn is_title(heading: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_proposal;
+    use super::{files_of_code, is_proposal};
 
     #[test]
     fn plans_that_are_proposed_are_known() {
@@ -103,6 +128,16 @@ mod tests {
             "Done.",
         ] {
             assert!(!is_proposal(answer), "{answer}");
+        }
+    }
+
+    #[test]
+    fn code_in_a_fence_that_names_its_file_is_a_proposal() {
+        let answer = "Two files:\n\n```python:shop/menu.py\nx = 1\n```\n\n```ts\na: b.ts\n```\n```rust:src/lib.rs\n```\n\
+                      ```python:shop/menu.py\ny = 2\n```";
+        assert_eq!(files_of_code(answer), ["shop/menu.py", "src/lib.rs"]);
+        for none in ["```python\nx = 1\n```", "```text: see menu.py\n```", "`python:menu.py`", "```json:1:2\n```"] {
+            assert!(files_of_code(none).is_empty(), "{none}");
         }
     }
 }

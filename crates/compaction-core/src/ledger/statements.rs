@@ -446,17 +446,30 @@ fn is_wrapped_at(text: &str, width: usize) -> bool {
 
 /// Fewest columns of a line with wide characters that was surely wrapped if it ends within a sentence.
 const LONG_WIDE: usize = 72;
+/// The same if the next word had no room on a screen of usual width.
+const SHORT_WIDE: usize = 56;
+const SCREEN: usize = 80;
 
-/// Whether a long line of a script without spaces ends without any mark, and the next line begins with such a character and
-/// ends its sentence.
+/// Whether a character begins a name in the script of programs.
+fn starts_name(first: char) -> bool {
+    first.is_ascii_alphabetic() || first == '_'
+}
+
+/// Whether a long line of a script without spaces ends without any mark, and the next line begins with such a character, or
+/// with a name behind one, and ends its sentence.
 fn is_long_before_wide(before: &str, line: &str, longest: usize) -> bool {
     let (own, next) = (before.trim_end(), line.trim());
     let is_wide = |one: char| columns_of(one) > 1 && one.is_alphanumeric();
-    next.starts_with(is_wide)
+    // A word that had no room on a usual screen leaves a shorter line. The word may be a name in other characters.
+    let first = next.split_whitespace().next().unwrap_or_default();
+    let had_no_room = || columns(own) >= SHORT_WIDE && columns(own) + 1 + columns(first) > SCREEN;
+    let is_long = columns(own) >= LONG_WIDE && next.starts_with(is_wide);
+    let goes_on = next.starts_with(is_wide) || own.ends_with(is_wide) && next.starts_with(starts_name);
+    goes_on
         && own.ends_with(|last: char| last.is_alphanumeric())
         && own.contains(is_wide)
         && next.contains(['\u{3002}', '\u{ff01}', '\u{ff1f}'])
-        && columns(own) >= LONG_WIDE
+        && (is_long || had_no_room())
         && fills(own, next, longest)
         && !own.trim_start().starts_with(|first: char| matches!(first, '#' | '|') || is_drawing(first))
 }
@@ -917,6 +930,19 @@ mod tests {
              on until it has more columns than that\nAnother line",
         ] {
             assert_eq!(joined(left), left);
+        }
+    }
+
+    #[test]
+    fn a_name_without_room_continues_a_line_of_wide_characters() {
+        let joined = |text: &str| with_joined_lines(text.into()).into_owned();
+        let name = "_menu_items_of_the_page";
+        let line = "根据以上的分析已经有了清楚的结论。现在来确认一下目前最关键的";
+        assert_eq!(joined(&format!("{line}\n{name} 相关的设置。")), format!("{line} {name} 相关的设置。"));
+        for left in
+            ["请看一下这个函数的结果为什么会不一致\n另外再写一个测试。".to_owned(), format!("{line}\nmenu 相关的设置")]
+        {
+            assert_eq!(joined(&left), left);
         }
     }
 

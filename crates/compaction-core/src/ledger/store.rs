@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::constraints::lasts;
+use super::notes::tells_work;
 use super::results::ShownResult;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
@@ -31,7 +32,7 @@ const PINNED_BYTES: usize = 64 * 16;
 /// Percentage of the bytes that each list may use at first. The remaining bytes are then assigned in this order.
 pub(super) const SHARES: [(&str, usize); 16] = [
     ("requests", 8),
-    ("statements", 58),
+    ("statements", 54),
     ("errors", 4),
     ("constraints", 8),
     ("files", 6),
@@ -43,7 +44,7 @@ pub(super) const SHARES: [(&str, usize); 16] = [
     ("steps", 1),
     ("open", 1),
     ("blocked", 1),
-    ("done", 0),
+    ("done", 4),
     ("facts", 1),
     ("results", 0),
 ];
@@ -252,7 +253,9 @@ impl Ledger {
                 name => {
                     let kind = named(NoteKind::ALL, name);
                     let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
-                    let order = order(&notes, |note| note.is_minor || note.is_withdrawn || ends_with_task(note));
+                    // Finished work is told at any later time, and answered questions are not.
+                    let is_minor = |note: &Note| note.is_minor && !tells_work(&note.text);
+                    let order = order(&notes, |note| is_minor(note) || note.is_withdrawn || ends_with_task(note));
                     (Box::new(move |index| note(notes[index])), order)
                 }
             };

@@ -8,21 +8,21 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::{
     answered_item, comes_back, has_question, is_settled_by_answer, objected_item, objection, only_proposes,
-    proposed_item, rejects, shows, tells_failure, worked_on_item,
+    proposed_item, rejects, shows, tells_failure, with_files, worked_on_item,
 };
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::noise::unproved_push;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, CLAIMED_PUSH, COMMITTED, DECIDED, DELETED, FINISHED,
-    INSTEAD_OF, KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW,
-    PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE, STILL_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED, WORKED_ON,
-    tells_work,
+    INSTEAD_OF, KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, OBJECTED_TO_ANSWER, ON_SERVER, ONLY_PROPOSED, PUSHED,
+    PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE, STILL_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
+    WORKED_ON, tells_work,
 };
 use crate::ledger::problems::own_words;
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::repository::{is_named, renaming};
-use crate::ledger::text::{clip, quoted};
+use crate::ledger::text::{clip, clip_middle, clip_sentences, quoted};
 use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Outcome, Statement, Voice};
 use crate::summary::Section;
 use crate::text::utf16_len;
@@ -37,14 +37,25 @@ const MOST_UNDONE: usize = 3;
 /// Longest subject of a commit, in UTF-16 units.
 const LONGEST_SUBJECT: usize = 80;
 
-/// The items of answered requests may take the room of a summary divided by this before the statements.
+/// Percentage of a summary that finished work may take, and that of a short summary.
+const WORK_PERCENT: usize = 8;
+const SHORT_WORK_PERCENT: usize = 4;
+/// Most UTF-16 units that it takes.
+const MOST_WORK: usize = 1200;
+/// UTF-16 units of a summary that is not short.
+const LONG_SUMMARY: usize = 8192;
+/// Fewest and most UTF-16 units of the item of one request. If all have no room, they are shortened before one is left out.
+const ITEM_UNITS: (usize, usize) = (100, 200);
+/// Answered questions may take the room of a summary divided by this before the statements.
 const ANSWERED_PART: usize = 32;
 /// The same in a quiet conversation.
 const QUIET_PART: usize = 16;
 /// A conversation with fewer milestones is quiet.
 const FEW_MILESTONES: usize = 4;
-/// Most answered requests that are listed in a quiet conversation.
+/// Most answered questions that are listed in a quiet conversation.
 const MOST_ANSWERED: usize = 8;
+/// Part of a shortened item for the words of its request, in percent.
+const REQUEST_PERCENT: usize = 40;
 
 /// What later milestones say about the files of a ledger.
 #[derive(Debug, Default)]
@@ -109,6 +120,17 @@ impl<'a> FileStates<'a> {
 pub(super) fn is_answered_item(note: &Note) -> bool {
     [ANSWER, FINISHED, ONLY_PROPOSED, WORKED_ON].iter().any(|start| note.text.starts_with(start))
         && note.text.contains(ANSWERED_BY)
+}
+
+/// The item of an answered request in at most `units` UTF-16 units, with the words of the request and the outcome cut.
+fn shortened(item: &str, units: usize) -> String {
+    if utf16_len(item) <= units || item.contains(OBJECTED_TO_ANSWER) {
+        return item.to_owned();
+    }
+    let Some((request, outcome)) = item.split_once(ANSWERED_BY) else { return clip(item, units) };
+    let request = clip_middle(request, units * REQUEST_PERCENT / 100);
+    let left = units.saturating_sub(utf16_len(&request) + ANSWERED_BY.len());
+    format!("{request}{ANSWERED_BY}{}", clip_sentences(outcome, left))
 }
 
 impl<'a> Builder<'a> {
@@ -224,23 +246,37 @@ impl<'a> Builder<'a> {
         (!commits.is_empty()).then(|| format!("{NEVER_PUSHED}{}", named_commits(&commits)))
     }
 
-    /// Position from which the items of answered requests fit into their share of the summary. Older ones are listed
-    /// only if there is room.
-    pub(super) fn answered_from(&self) -> u64 {
+    /// The items of finished work and of answered questions, each as long as its share of the room allows, with its rank.
+    /// Finished work comes first. Items without a share are listed only if there is room.
+    pub(super) fn answered_items(&self) -> HashMap<*const Note, (String, Rank)> {
+        let own = || self.ledger.notes_of(NoteKind::Done).rev().filter(|note| is_answered_item(note));
+        let own = || own().filter(|note| !self.is_undone(note));
+        let percent = if self.units >= LONG_SUMMARY { WORK_PERCENT } else { SHORT_WORK_PERCENT };
+        let mut items = HashMap::new();
+        let work: Vec<&Note> = own().filter(|note| tells_work(&note.text)).collect();
+        self.share_room(&work, (self.units * percent / 100).min(MOST_WORK), Rank::Normal, &mut items);
         // Without commits and runs of tests, only they show what was done.
-        let is_quiet = self.standing.len() < FEW_MILESTONES;
+        let is_quiet = self.standing.len() + work.len() < FEW_MILESTONES;
         let (part, most) = if is_quiet { (QUIET_PART, MOST_ANSWERED) } else { (ANSWERED_PART, usize::MAX) };
-        let mut room = self.units / part;
-        let mut count = 0;
-        let mut newest = self.ledger.notes_of(NoteKind::Done).rev().filter(|note| is_answered_item(note));
-        let first_without = newest.find(|note| {
-            let cost = utf16_len(&note.text);
-            let has_room = cost <= room && count < most;
-            count += 1;
-            room = room.saturating_sub(cost);
-            !has_room
-        });
-        first_without.map_or(0, |note| note.position + 1)
+        let answers: Vec<&Note> = own().filter(|note| !tells_work(&note.text)).collect();
+        let (newest, older) = answers.split_at(answers.len().min(most));
+        self.share_room(newest, self.units / part, Rank::Low, &mut items);
+        self.share_room(older, 0, Rank::Low, &mut items);
+        items
+    }
+
+    /// Adds the items of some notes, the newest first, that share `room` UTF-16 units.
+    fn share_room(&self, notes: &[&Note], room: usize, rank: Rank, items: &mut HashMap<*const Note, (String, Rank)>) {
+        let (least, most) = ITEM_UNITS;
+        let units = (room / notes.len().max(1)).clamp(least, most);
+        let mut left = room;
+        for note in notes {
+            let item = shortened(&note.text, units);
+            let cost = utf16_len(&item);
+            let has_room = cost <= left;
+            left = if has_room { left - cost } else { 0 };
+            items.insert(std::ptr::from_ref(*note), (item, if has_room { rank } else { Rank::Least }));
+        }
     }
 
     /// The last request of a history before the request of a turn, if it was answered.
@@ -274,13 +310,14 @@ impl<'a> Builder<'a> {
         let is_proposed = !has_changed
             && !has_question(&request.text)
             && only_proposes(&ledger.newest_answer.text, ledger.changed_at() > 0 && no_calls);
-        let worked_on = || worked_on_item(&request.text, &ledger.changed_since(request.position));
+        let changed = ledger.changed_since(request.position);
+        let worked_on = || worked_on_item(&request.text, &changed);
         let item = match objection.filter(|_| has_changed) {
             None if reply.is_empty() => worked_on().filter(|_| !is_proposed && !has_question(&request.text)),
             Some(_) if reply.is_empty() => None,
             Some(objection) => Some(objected_item(&request.text, reply, has_changed, &objection)),
             None if is_proposed => Some(proposed_item(&request.text, reply)),
-            None => Some(answered_item(&request.text, reply, has_changed)),
+            None => Some(answered_item(&request.text, &with_files(reply, &changed), has_changed)),
         };
         let Some(item) = item else { return };
         let told = ledger.statements.iter().rev().find(|one| one.position == ledger.answered);
@@ -527,4 +564,21 @@ pub(super) fn is_commit_of(milestone: &str, hash: &str) -> bool {
 fn pushed_branch(milestone: &str) -> Option<&str> {
     let named = milestone.strip_prefix(PUSHED_NEW).or_else(|| milestone.strip_prefix(PUSHED_TAG));
     named.or_else(|| milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1.split(' ').next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_item_keeps_both_of_its_parts() {
+        let item =
+            format!("Done: {} -> {}", "port the printer of the shop ".repeat(3), "It prints all menus. ".repeat(9));
+        let short = shortened(&item, 110);
+        assert!(
+            utf16_len(&short) <= 110 && short.starts_with("Done: port") && short.contains("-> It prints all"),
+            "{short}"
+        );
+        assert_eq!(shortened("Done: it -> all of it", 110), "Done: it -> all of it");
+    }
 }

@@ -7,6 +7,8 @@ use crate::ledger::closed_requests::instructs;
 use crate::ledger::conclusions::{concluded, recommended};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{FOR_THE_USER, IDLE, NOTHING_LEFT, NOTHING_RUN, OPEN_PARTS, RECOMMENDED};
+use crate::ledger::problems::{is_unsolved, reports};
+use crate::ledger::statements::sentences;
 use crate::ledger::steps::names_in;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{NoteKind, Request, Voice};
@@ -17,6 +19,8 @@ use crate::tools::PlanStatus;
 const LONGEST_REPORT: usize = 600;
 /// The report may take the room of a summary divided by this.
 const REPORT_PART: usize = 24;
+/// Most sentences of an answer that are searched for a failure.
+const MOST_REPORTED: usize = 64;
 /// Longest advice of the answer, in UTF-16 units.
 const LONGEST_ADVICE: usize = 420;
 
@@ -80,7 +84,10 @@ impl Builder<'_> {
         let units = LONGEST_REPORT.min(self.units / REPORT_PART);
         let told = || concluded(&self.ledger.statements, (newest.position, newest.position), units);
         let asked_at = self.latest().map_or(0, |latest| latest.position);
-        let unproved = if self.is_unproved(asked_at) { format!(" ({NOTHING_RUN})") } else { String::new() };
+        // A report of a failure tells of a run that the transcript may not have.
+        let tells_run = |text: &str| reports(text) || is_unsolved(text);
+        let is_run = self.own_answer().is_some_and(|answer| sentences(answer).take(MOST_REPORTED).any(tells_run));
+        let unproved = if !is_run && self.is_unproved(asked_at) { format!(" ({NOTHING_RUN})") } else { String::new() };
         let item = match self.tells_report().then(told).flatten() {
             Some(said) => format!("{IDLE}{waits}. The last answer reports: {said}{unproved}"),
             None => format!("{IDLE}{waits}"),

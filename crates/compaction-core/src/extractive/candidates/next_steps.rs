@@ -9,8 +9,8 @@ use crate::ledger::actions::shown;
 use crate::ledger::answers::{agrees_with_person, is_assent};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::{chosen, whole};
-use crate::ledger::closed_requests::is_theory;
-use crate::ledger::commands::only_looks;
+use crate::ledger::closed_requests::{asks_for_change, has_question, is_theory};
+use crate::ledger::commands::{is_check, only_looks};
 use crate::ledger::completed::finished_list;
 use crate::ledger::constraints::{clauses, gives_task};
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, is_typed};
@@ -44,12 +44,16 @@ const ORDER_PART: usize = 30;
 /// Fewest and most UTF-16 units of these words.
 const SHORTEST_ORDER: usize = 100;
 const LONGEST_ORDER: usize = 240;
+/// Least room in which a sentence of the request is cut instead of left out, in UTF-16 units.
+const LEAST_CUT: usize = 60;
 /// Most tasks in progress that are listed as the next step.
 const MOST_TASKS: usize = 3;
 /// Stands before a question that the model has begun to answer.
 const THE_ANSWER_TO: &str = "the answer to: ";
 /// Starts what the model announced last.
 const ANNOUNCED_LAST: &str = "announced last: ";
+/// Starts the same in place of a request for which something was done.
+const GO_ON_WITH: &str = "Go on with the latest request, as ";
 /// Most UTF-16 units of the cause that the model found, and of what it announced.
 const LONGEST_CAUSE: usize = 240;
 /// Number of newest requests before a log that may tell what it is about.
@@ -92,6 +96,19 @@ impl<'a> Builder<'a> {
                 self.add_step(&format!("{OPEN_PARTS}{open}"));
             }
             (None, Some(open)) => self.add_step(&format!("{OPEN_PARTS}{open}{announced}")),
+            // The tasks that were written down for it are listed.
+            (None, None) if self.is_planned(position) => {}
+            // What the model announced at the end of its answer has a step of its own.
+            (None, None) if self.is_announced_apart() && self.is_worked_on(position) => {}
+            // The question was answered before the work that fails now.
+            (None, None)
+                if has_question(request)
+                    && self.is_worked_on(position)
+                    && self.has_failed_check(position)
+                    && !asks_for_change(request) => {}
+            (None, None) if !announced.is_empty() && self.is_worked_on(position) => {
+                self.add_step(&format!("{GO_ON_WITH}{}", announced.trim_start_matches("; ")));
+            }
             (None, None) => {
                 let is_answered = self.is_being_answered(request, position);
                 let start = if is_answered { THE_ANSWER_TO } else { "" };
@@ -101,6 +118,44 @@ impl<'a> Builder<'a> {
         }
         self.not_answered();
         false
+    }
+
+    /// Whether nothing but a plan was made for the request at `position`, so that its tasks stand for the request.
+    fn is_planned(&self, position: u64) -> bool {
+        let newest = self.with_turn;
+        let since = if position == u64::MAX { self.ledger.messages } else { position };
+        let plan = &newest.plan;
+        plan.position > since
+            && plan.in_state(PlanStatus::Pending).next().is_some()
+            && newest.changed_at() <= since
+            && newest
+                .commands
+                .iter()
+                .rev()
+                .take_while(|run| run.position > since)
+                .all(|run| run.position == plan.position)
+    }
+
+    /// Whether a step of its own says what the model announced last.
+    fn is_announced_apart(&self) -> bool {
+        match self.of_turn() {
+            Some(turn) => turn.announced().or_else(|| turn.promised()).is_some(),
+            None => self.announced().is_some(),
+        }
+    }
+
+    /// Whether a check fails that ran after the message at `position`.
+    fn has_failed_check(&self, position: u64) -> bool {
+        let since = if position == u64::MAX { self.ledger.messages } else { position };
+        let mut failed = self.with_turn.unresolved_errors().filter(|error| error.position > since);
+        failed.any(|error| error.subject.as_deref().is_some_and(is_check))
+    }
+
+    /// Whether something was committed, merged or changed for the request at `position`.
+    fn is_worked_on(&self, position: u64) -> bool {
+        let newest = self.with_turn;
+        let since = if position == u64::MAX { self.ledger.messages } else { position };
+        newest.changed_at() > since || self.standing.iter().any(|one| one.position > since)
     }
 
     /// Adds the short words with which a turn replies to a complete answer, and what that answer lists.
@@ -242,6 +297,9 @@ impl<'a> Builder<'a> {
 
     /// What the model announced last, unless it was begun.
     fn announced_last(&self) -> String {
+        if self.is_announced_apart() {
+            return String::new();
+        }
         let ledger = self.turn.unwrap_or(self.ledger);
         let newest = ledger.statements.iter().rev().find(|one| one.is_of_model());
         let announced = newest.filter(|one| one.position > ledger.asked_at() && one.voice == Voice::Announcement);
@@ -406,7 +464,9 @@ pub(super) fn told_in(request: &str, units: usize) -> String {
     for at in asking.chain(ends).chain(1..=last) {
         // A mark for omitted text may come before each of them.
         let room = left.saturating_sub(MARK.len());
-        if kept[at].is_empty() && (utf16_len(&all[at]) <= room || left == units) {
+        // The points of a list are cut, because each may be the task.
+        let is_cut = |at: usize| left == units || room >= LEAST_CUT && is_item(&all[at]);
+        if kept[at].is_empty() && (utf16_len(&all[at]) <= room || is_cut(at)) {
             kept[at] = cut(&all[at], room);
             left = room.saturating_sub(utf16_len(&kept[at]));
         }

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::alike::{repeated, same_decisions, same_uses};
-use super::done::is_answered_item;
 use super::newest_answer::is_question;
 use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::budget::MOST_UNITS;
@@ -17,7 +16,7 @@ use crate::ledger::constraints::{
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OF_PERSON, OFFERED, REJECTED,
-    UNDID_WORK, WITHDRAWN, answered_with, key,
+    SHOWN_CODE, UNDID_WORK, WITHDRAWN, answered_with, key,
 };
 use crate::ledger::properties::has_property;
 use crate::ledger::rules::{begins_mission, holds_from_now_on, is_of_mission, listed_rules, only_goes_ahead};
@@ -59,7 +58,7 @@ impl<'a> Builder<'a> {
         stressed.extend(longest);
         let question = self.waiting_question();
         let is_proposing = self.is_proposing();
-        let answered_from = self.answered_from();
+        let answered = self.answered_items();
         let told = self.told_decisions(&same);
         let (current, replaced) = self.listed();
         let mission = self.newest_mission();
@@ -122,6 +121,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Decision if !told.contains_key(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
                 NoteKind::Done if self.is_undone(note) || note.text == LOOKED_UP => continue,
+                // The changed files say what became of the code in answers.
+                NoteKind::Done if note.text.starts_with(SHOWN_CODE) && self.with_turn.changed_at() > 0 => continue,
                 NoteKind::Done => Section::Done,
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
@@ -142,8 +143,9 @@ impl<'a> Builder<'a> {
                 NoteKind::Fact => Section::CriticalContext,
             };
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
+            let finished = answered.get(&std::ptr::from_ref(note));
             let rank = match note.is_minor {
-                _ if is_answered_item(note) && note.position < answered_from => Rank::Least,
+                _ if let Some((_, rank)) = finished => *rank,
                 _ if repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
                 // It is among the statements.
                 _ if note.kind == NoteKind::Constraint
@@ -167,6 +169,7 @@ impl<'a> Builder<'a> {
             };
             // The name of the option is enough to say how the work continues.
             let text = if chooses_process(note) { option_name(&note.text) } else { &note.text };
+            let text = finished.map_or(text, |(item, _)| item.as_str());
             let is_told = || ![FOR_THE_USER, OFFERED].iter().any(|start| text.starts_with(start)) && !is_asking(text);
             let for_user = note.kind == NoteKind::Step && is_told() && addresses(text);
             let start = if for_user { FOR_THE_USER } else { "" };

@@ -20,7 +20,7 @@ use crate::ledger::answers::{affirms_or_denies, is_praise};
 use crate::ledger::bold::without_bold;
 use crate::ledger::closed_requests::{
     answered_item, has_question, instructs, is_claim, is_filler, is_settled_by_answer, objection, opening, rejects,
-    reopens, result_of, tells_failure, worked_on_item,
+    reopens, result_of, tells_failure, told, with_files, worked_on_item,
 };
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::completed::finished_list;
@@ -460,11 +460,14 @@ impl<'a> Builder<'a> {
         let fails = self.ledger.unresolved_errors().any(|error| error.position > latest.position && is_check(error));
         let Some(answer) = self.own_answer() else { return };
         let is_made = has_changed && !has_question(&latest.text) || !finished_list(answer).is_empty();
-        let item = match result_of(has_question(&latest.text), answer) {
+        let is_question = has_question(&latest.text);
+        let changed = self.ledger.changed_since(latest.position);
+        let item = match result_of(is_question, answer).or_else(|| told(answer).filter(|_| has_changed && !is_question))
+        {
             Some(said) if tells_failure(&said) => None,
-            Some(said) => Some(answered_item(&latest.text, &said, has_changed)),
+            Some(said) => Some(answered_item(&latest.text, &with_files(&said, &changed), has_changed)),
             None if tells_failure(answer) => None,
-            None => worked_on_item(&latest.text, &self.ledger.changed_since(latest.position)),
+            None => worked_on_item(&latest.text, &changed),
         };
         if let Some(item) = item.filter(|_| is_named && is_made && !fails) {
             self.pool.add(Section::Done, &item, Origin::at(self.ledger.newest_answer.position), Rank::Low);

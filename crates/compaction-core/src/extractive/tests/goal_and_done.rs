@@ -302,7 +302,7 @@ fn what_a_person_reports_as_broken_is_no_longer_done() {
     for complaint in
         ["the tooltip is broken, it shows nothing", "your tooltip doesn't work on the last bar, please look"]
     {
-        let said = format!("Done: {complaint} -> The tooltip reads the right column now.");
+        let said = format!("Done: {complaint} -> The tooltip reads the right column now. (changed `a.js`)");
         let complaint = [&first[..], &[user(complaint)]].concat();
         assert_eq!(done(&complaint), [""; 0]);
         let worked_on = aider_turn("go", "The tooltip reads the right column now.", "5d6e7f8 fix: the tooltip");

@@ -172,7 +172,8 @@ fn outcome(request: &str, answer: &str, next: &str) -> Vec<String> {
     let edit = calls("1", "edit", r#"{"path":"src/orders.rs","oldText":"a","newText":"b"}"#);
     let messages = [user(request), edit, returns("1", "ok", false), says(answer, "stop"), user(next), runs("2", "ls")];
     let done = section(&messages, Section::Done);
-    done.into_iter().filter(|item| item.contains(" -> ")).collect()
+    let done = done.into_iter().filter(|item| item.contains(" -> "));
+    done.map(|item| item.replace(" (changed `orders.rs`)", "")).collect()
 }
 
 #[test]

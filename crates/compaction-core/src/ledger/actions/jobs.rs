@@ -12,6 +12,16 @@ const TURNS_OF_JOB: usize = 2;
 /// Most commands in the background.
 const MOST_JOBS: usize = 3;
 
+/// Number of such messages after which an agent in the background is no longer listed, besides these.
+const MORE_OF_AGENT: usize = 2;
+/// How results begin that only say that an agent works in the background.
+const AGENT_BEGUN: [&str; 3] = ["Backgrounded agent", "Async agent launched", "Agent launched in the background"];
+
+/// Whether a result only says that an agent works in the background.
+pub(super) fn begins_agent(output: &str) -> bool {
+    AGENT_BEGUN.iter().any(|start| output.trim_start().starts_with(start))
+}
+
 /// A command that runs in the background.
 #[derive(Debug, Clone)]
 struct Job {
@@ -40,6 +50,12 @@ impl Jobs {
             self.list.remove(0);
         }
         self.list.push(Job { id: id.to_owned(), command: command.to_owned(), turn: self.turns });
+    }
+
+    /// Records an agent that works in the background. Its end is often told in words only.
+    pub(super) fn begin_agent(&mut self, task: &str) {
+        self.begin("", task);
+        self.list.iter_mut().rev().take(1).for_each(|job| job.turn += MORE_OF_AGENT);
     }
 
     /// Records a call, which may read the output of a job.
@@ -79,5 +95,22 @@ impl Jobs {
     /// The commands, the oldest first.
     pub(super) fn finish(self) -> Vec<String> {
         self.list.into_iter().map(|job| job.command).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_works_longer_than_a_command() {
+        assert!(begins_agent("Backgrounded agent (see the list)") && !begins_agent("The agent is done."));
+        let mut jobs = Jobs::default();
+        jobs.begin("", "make menu");
+        jobs.begin_agent("clean the menu");
+        (0..TURNS_OF_JOB).for_each(|_| jobs.begin_turn());
+        assert_eq!(jobs.clone().finish(), ["clean the menu"]);
+        (0..MORE_OF_AGENT).for_each(|_| jobs.begin_turn());
+        assert!(jobs.finish().is_empty());
     }
 }
