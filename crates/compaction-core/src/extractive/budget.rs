@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::assignments::replaced;
-use super::candidates::Candidates;
 use super::candidates::next_steps::clip_request;
+use super::candidates::{Candidates, LONG_SUMMARY};
 use super::checks::{self, Checks};
 use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
@@ -34,6 +34,8 @@ const ACTIONS_PERCENT: usize = 15;
 const CHANGES_PERCENT: usize = 12;
 /// Percentage of the budget that must be left for a conversation to count as quiet.
 const QUIET_PERCENT: usize = 30;
+/// Percentage of the budget for Done in a short summary, where what was said has little room.
+const SHORT_DONE_PERCENT: usize = 8;
 /// UTF-16 units for actions if little else is known: a fifth of it, between these two.
 const LEAST_ACTIONS: [usize; 2] = [300, 1000];
 /// Fewest UTF-16 units to which an item is cut.
@@ -239,7 +241,9 @@ impl Chooser<'_> {
             let (budget, part) = if is_state { (room, STATE_PART) } else { (self.budget, PART_OF_ONE) };
             list.units = (budget / part).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
             let least = if list.section == Section::InProgress { LEAST_STATE.min(room / LEAST_STATE_PART) } else { 0 };
-            let own = budget / 100 * share(self.kind, list.section).percent;
+            let is_short_done = list.section == Section::Done && room < LONG_SUMMARY;
+            let percent = if is_short_done { SHORT_DONE_PERCENT } else { share(self.kind, list.section).percent };
+            let own = budget / 100 * percent;
             let mut share = (own + list.changes().min(budget / 100 * CHANGES_PERCENT)).max(least).min(self.left);
             while let Some(candidate) = list.next().filter(|candidate| candidate.rank < Rank::Least) {
                 let cost = cost(list.section, &candidate.item());

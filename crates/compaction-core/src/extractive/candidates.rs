@@ -32,6 +32,7 @@ use crate::ledger::rules::only_sets_rules;
 use crate::ledger::slash::{RESETS, is_prompt};
 use crate::ledger::{Ledger, Request, RequestWeight, Statement};
 use crate::summary::{Section, SummaryKind};
+pub(super) use done::LONG_SUMMARY;
 use done::{FileStates, UndoneTurns, milestones, standing_milestones};
 pub(super) use next_steps::ROOM_FOR_TWO;
 

@@ -39,11 +39,11 @@ const LONGEST_SUBJECT: usize = 80;
 
 /// Percentage of a summary that finished work may take, and that of a short summary.
 const WORK_PERCENT: usize = 8;
-const SHORT_WORK_PERCENT: usize = 4;
+const SHORT_WORK_PERCENT: usize = 3;
 /// Most UTF-16 units that it takes.
 const MOST_WORK: usize = 1200;
 /// UTF-16 units of a summary that is not short.
-const LONG_SUMMARY: usize = 8192;
+pub(in crate::extractive) const LONG_SUMMARY: usize = 8192;
 /// Fewest and most UTF-16 units of the item of one request. If all have no room, they are shortened before one is left out.
 const ITEM_UNITS: (usize, usize) = (100, 200);
 /// Answered questions may take the room of a summary divided by this before the statements.
