@@ -84,7 +84,8 @@ fn links_of(page: &str) -> Vec<Link> {
         while let Some((before, after)) = rest.split_once("](") {
             let Some((target, after)) = after.split_once(')') else { break };
             let text = before.rsplit_once('[').map_or("", |(_, text)| text);
-            if !target.contains("://") && !target.starts_with("mailto:") {
+            let is_in_code = line[..line.len() - after.len()].matches('`').count() % 2 == 1;
+            if !is_in_code && !target.contains("://") && !target.starts_with("mailto:") {
                 links.push(Link { text: text.to_owned(), target: target.to_owned() });
             }
             rest = after;
@@ -237,7 +238,8 @@ mod tests {
     #[test]
     fn links_are_found_outside_of_code() {
         let link = |text: &str, target: &str| Link { text: text.to_owned(), target: target.to_owned() };
-        let page = "[a](b.md#c), [`d`](../e.rs)\n```\n[f](g.md)\n```\n[h](https://example.org/i) and [j](#k)";
+        let page =
+            "[a](b.md#c), [`d`](../e.rs)\n```\n[f](g.md)\n```\n[h](https://example.org/i) and [j](#k), but `[](l)`";
         assert_eq!(links_of(page), [link("a", "b.md#c"), link("`d`", "../e.rs"), link("j", "#k")]);
     }
 
