@@ -10,6 +10,7 @@ mod budget;
 mod candidates;
 mod checks;
 mod pool;
+mod resets;
 
 use crate::ledger::{Check, Collector, Ledger, LossReport, Retention, text};
 use crate::message::{Body, Message};

@@ -22,6 +22,7 @@ macro_rules! stored_by_name {
 
 pub(crate) mod actions;
 pub(crate) mod answers;
+pub(crate) mod bans;
 pub(crate) mod bold;
 mod causes;
 mod changes;
@@ -44,6 +45,7 @@ mod delegations;
 mod earlier_summary;
 pub(crate) mod errors;
 mod failing;
+mod faults;
 pub(crate) mod finder;
 pub(crate) mod frames;
 pub(crate) mod last_step;
@@ -71,6 +73,7 @@ mod rulings;
 pub(crate) mod selection;
 mod shown;
 pub(crate) mod slash;
+mod standing;
 pub(crate) mod stated;
 pub(crate) mod statements;
 pub(crate) mod steps;

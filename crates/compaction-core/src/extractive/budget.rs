@@ -11,6 +11,7 @@ use super::candidates::next_steps::clip_request;
 use super::candidates::{Candidates, LONG_SUMMARY};
 use super::checks::{self, Checks};
 use super::pool::{Candidate, Rank, short_id};
+use super::resets::discarded;
 use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
@@ -431,6 +432,8 @@ impl Digest<'_> {
         left_out.iter_mut().zip(&rows.replaced).for_each(|(is_noise, is_replaced)| *is_noise |= is_replaced);
         let reassigned = replaced(&self.ledger.statements);
         left_out.iter_mut().zip(&reassigned).for_each(|(is_noise, is_replaced)| *is_noise |= is_replaced);
+        let discarded = discarded(&self.ledger.statements);
+        left_out.iter_mut().zip(&discarded).for_each(|(is_noise, is_discarded)| *is_noise |= is_discarded);
         let chosen = selection.choose_among(self.ledger, others, &left_out);
         let is_chosen: HashSet<usize> = chosen.iter().map(|(index, _)| *index).collect();
         let mut items: Vec<Item> = Vec::new();

@@ -12,6 +12,7 @@ use languages::{Languages, SCRIPTS, orders, signals};
 use super::cues::{is_sized, is_trivial};
 use super::requests::WORK;
 use super::rules::{asks_for_rule, holds_from_now_on, is_part};
+use super::standing::standing_wish;
 use super::statements::sentences;
 use super::text::{WordList, first_words, has_piece, normalised, quoted, word_list};
 use crate::phrases::{self, SPACED, UNSPACED, listed};
@@ -484,6 +485,7 @@ pub(super) fn begins_with_demand(sentence: &str) -> bool {
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
     divides_work(own)
+        || standing_wish(own).is_some()
         || says_how_long(own, true)
         || FORBIDDING.is_in(&normalised(own)) && !gives_task(own)
         || holds_from_now_on(own)

@@ -3,6 +3,7 @@
 use super::answers::{Verdict, agrees_with_person, is_assent, verdict};
 use super::constraints::{clauses, gives_task, is_constraint};
 use super::cues::{is_announcement, is_guess, is_substantive, is_trivial};
+use super::faults::tells_fault;
 use super::notes::{CORRECTED, DECIDED, SAID_AFTER, undone};
 use super::problems::reports;
 use super::requests::WORK;
@@ -115,6 +116,7 @@ pub(super) fn agreed(message: &str, answer: &str) -> Option<String> {
         && !OPINIONS.is_said(message)
         && !is_busy(message)
         && !tells_past(message)
+        && !tells_fault(message)
         && !yields();
     is_told.then(|| format!("{DECIDED}{}", one_line(message)))
 }

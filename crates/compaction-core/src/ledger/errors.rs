@@ -14,7 +14,7 @@ use remarks::{clauses_of_success, excuses, goes_another_way, passes, tells_failu
 
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
-use super::commands::{OF_ALL_TESTS, is_check, is_goal, is_narrower, is_test, purposes, selected_tests};
+use super::commands::{OF_ALL_TESTS, core_command, is_check, is_goal, is_narrower, is_test, purposes, selected_tests};
 use super::failing::Failing;
 use super::names::ending;
 use super::notes::SourcePosition;
@@ -304,11 +304,13 @@ impl Errors {
     }
 
     /// Records a command that succeeded. It does what failed before because a program or tool is missing, if it names the
-    /// same file or address.
+    /// same file or address, or only the program is another one.
     pub(super) fn resolve_replaced(&mut self, command: &str) {
         if self.open.values().rev().take(MOST_COMPARED).any(|open| open.lacks_program) {
             let targets = targets_of(command);
-            self.close_newest(|error, open| open.lacks_program && shares_target(error, &targets));
+            self.close_newest(|error, open| {
+                open.lacks_program && (shares_target(error, &targets) || has_arguments_of(error, command))
+            });
         }
     }
 
@@ -482,6 +484,20 @@ fn shares_target(error: &ErrorRecord, targets: &[String]) -> bool {
     let own = targets_of(error.subject.as_deref().unwrap_or_default());
     targets.iter().any(|word| own.contains(word))
 }
+
+/// Whether the call that failed has the arguments of a command behind another program.
+fn has_arguments_of(error: &ErrorRecord, command: &str) -> bool {
+    let own = arguments(error.subject.as_deref().unwrap_or_default());
+    own.len() >= SHORTEST_ARGUMENTS && own == arguments(core_command(command))
+}
+
+/// What stands behind the program of a command.
+fn arguments(command: &str) -> &str {
+    command.split_once(char::is_whitespace).map_or("", |(_, behind)| behind.trim())
+}
+
+/// Fewest bytes of the arguments by which a command is known without its program.
+const SHORTEST_ARGUMENTS: usize = 12;
 
 /// The files and addresses that a command names.
 fn targets_of(command: &str) -> Vec<String> {

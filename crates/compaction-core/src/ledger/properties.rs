@@ -17,6 +17,9 @@ static EXCLUDING: WordList = word_list!("properties: excluding");
 /// Words for removing, and words behind them that leave nothing of it.
 static REMOVING: WordList = word_list!(SPACED, "properties: removing");
 static ENTIRELY: WordList = word_list!(SPACED, "properties: entirely");
+/// Orders to leave something, and words for leaving it as it is.
+static LEAVING: WordList = word_list!(SPACED, "properties: leaving");
+static INTACT: WordList = word_list!(SPACED, "properties: intact");
 /// Phrases that compare with what exists.
 static COMPARING: WordList = word_list!("properties: comparing");
 /// Words with which something has to be, and the verbs behind them that say what it is like.
@@ -99,6 +102,7 @@ fn is_property(clause: &str) -> bool {
     let words = normalised(clause);
     let is_told = EXCLUDING.starts(&words)
         || REMOVING.starts(&words) && ENTIRELY.is_in(&words)
+        || LEAVING.starts(&words) && INTACT.is_in(&words)
         || must_be(&words)
         || is_wanted(&words)
         || is_one_for_each(&words) && !gives_task(clause) && !WORK.starts(&words)
@@ -172,6 +176,8 @@ mod tests {
             "exclude the old menu",
             "I forgot the plugin, remove that entirely",
             "leave it alone",
+            "leave my pages untouched and remove yours",
+            "deja mis páginas intactas",
             "Write the pages using the same format as the others.",
             "set the number of workers to 4",
             "the tests with one file for each shop",

@@ -17,6 +17,7 @@ use super::corrections::{agreed, corrected};
 use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::delegations::choice_in;
+use super::faults::tells_fault;
 use super::names::ending;
 use super::noise::has_frames;
 use super::notes::{
@@ -29,6 +30,7 @@ use super::rejections::rejections;
 use super::rules::{goes_ahead, listed_rules, with_file};
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
+use super::standing::standing_wish;
 use super::stated::{SentencePlace, is_choice_of_person, is_way, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::{explicit_steps, is_applied};
@@ -224,15 +226,15 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.withdraw(sentence, place);
             notes.lift(sentence, place);
         }
-        for constraint in constraints(sentence).filter(|_| is_typed(sentence)) {
+        for constraint in constraints(sentence).filter(|_| is_typed(sentence) && !tells_fault(sentence)) {
             let told = with_list(text, constraint).or_else(|| with_file(text, constraint));
             let told = told.or_else(|| with_right(text, constraint)).or_else(|| with_sentence_before(text, constraint));
             notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
-        if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
-            notes.add(NoteKind::Decision, &format!("{DECIDED}{}", choice.item), place, false);
-        } else if is_choice_of_person(sentence) && !is_constraint(sentence) {
-            notes.add(NoteKind::Decision, &format!("{DECIDED}{sentence}"), place, false);
+        let chosen = choice(sentence).filter(|choice| choice.is_made).map(|choice| choice.item);
+        let chosen = chosen.or_else(|| is_choice_of_person(sentence).then(|| (*sentence).to_owned()));
+        if let Some(chosen) = chosen.filter(|_| !is_constraint(sentence) && !tells_fault(sentence)) {
+            notes.add(NoteKind::Decision, &format!("{DECIDED}{chosen}"), place, false);
         }
     }
     let may_tell = |at: usize, sentence: &str, is_prose: bool| {
@@ -240,7 +242,8 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     };
     let told = all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_tell(*at, sentence, *is_prose));
     let told = told.filter(|(_, (sentence, _))| constraints(sentence).next().is_none());
-    for told in told.flat_map(|(_, (sentence, _))| properties(sentence)).take(MOST_PROPERTIES) {
+    let wishes = told.flat_map(|(_, (sentence, _))| wishes(sentence)).filter(|told| !tells_fault(told));
+    for told in wishes.take(MOST_PROPERTIES) {
         let asked = answered_line(text, told).filter(|_| is_reply);
         notes.add(NoteKind::Constraint, asked.as_deref().unwrap_or(told), place, false);
     }
@@ -250,6 +253,13 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.add(NoteKind::Constraint, rule, place, false);
         }
     }
+}
+
+/// What a sentence says that something must be like, or else the standing wish inside it.
+fn wishes(sentence: &str) -> impl Iterator<Item = &str> {
+    let properties = properties(sentence);
+    let wish = properties.is_empty().then(|| standing_wish(sentence)).flatten();
+    properties.into_iter().chain(wish)
 }
 
 /// Most properties of what is made that are read from one message.

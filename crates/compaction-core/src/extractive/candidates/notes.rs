@@ -9,9 +9,10 @@ use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
+use crate::ledger::bans::{forbids_any_deed, forbids_pointing};
 use crate::ledger::choices::{is_process, stems};
 use crate::ledger::constraints::{
-    begins_with_use, forbids, gives_task, is_bound, lasts, names_it, orders_once, says_how_long,
+    begins_with_use, forbids, gives_task, is_bound, is_constraint, lasts, names_it, orders_once, says_how_long,
 };
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
@@ -43,6 +44,8 @@ const LISTED_WORDS: usize = 3;
 const MET_AFTER: usize = 4;
 /// Number of later requests for work after which a task beside a demand for all of something was carried out.
 const CARRIED_OUT_AFTER: usize = 2;
+/// UTF-16 units below which a summary is small.
+const SMALL: usize = 9000;
 /// Fewest rules of a list.
 const FEWEST_LISTED: usize = 2;
 /// Bytes of a request that are searched for what it asks for.
@@ -69,6 +72,7 @@ impl<'a> Builder<'a> {
             let demands = self.with_turn.notes.iter().filter(is_demand);
             demands.for_each(|note| lifted.entry(note.position).or_default().push(note));
         }
+        let later = self.later_words();
         for note in &self.ledger.notes {
             let own = lifted.get(&note.position).filter(|_| is_demand(&note)).into_iter().flatten();
             let newer = own.copied().find(|newer| newer.text.starts_with(&note.text));
@@ -85,6 +89,8 @@ impl<'a> Builder<'a> {
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint if self.is_in_goal(note) => continue,
+                // It stands behind the demand that it changes.
+                NoteKind::Constraint if later.contains(note.text.as_str()) && !lasts(&note.text) => continue,
                 // It belonged to work that was undone.
                 NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
                 // It belonged to a conversation that the person ended.
@@ -95,6 +101,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Constraint if same_uses.contains(&std::ptr::from_ref(note)) => continue,
                 // It limited a request that is closed.
                 NoteKind::Constraint if is_bound(&note.text) && self.requests_since(note) > 0 => continue,
+                // It was for one request, and the person ordered work since.
+                NoteKind::Constraint if self.is_ban_over(note) => continue,
                 // It described how to do a task that is closed.
                 NoteKind::Constraint
                     if self.is_over_with_task(note)
@@ -157,6 +165,14 @@ impl<'a> Builder<'a> {
                         Rank::Low
                     } else {
                         Rank::Least
+                    }
+                }
+                // Rules that last come first. In a small summary, so do the statements.
+                _ if note.kind == NoteKind::Constraint && is_only_property(&note.text) => {
+                    if self.units < SMALL && self.kind == SummaryKind::History && !self.goes_on {
+                        Rank::Least
+                    } else {
+                        Rank::Low
                     }
                 }
                 // The Goal has it.
@@ -389,10 +405,32 @@ impl<'a> Builder<'a> {
 
     /// Whether a demand gives a task besides, and its request was answered, or many came since.
     fn is_carried_out(&self, demand: &Note) -> bool {
+        demand.position > 0 && self.is_closed_for(demand) && orders_once(&demand.text)
+    }
+
+    /// The words that stand behind demands that are listed.
+    fn later_words(&self) -> HashSet<&'a str> {
+        let later = |note: &'a Note| note.text.split_once(LATER)?.1.strip_suffix("\")");
+        let is_over = |note: &Note| self.is_over_with_task(note) || self.is_carried_out(note) || self.is_met(note);
+        let standing = self.ledger.notes_of(NoteKind::Constraint).filter(|note| !note.is_withdrawn);
+        standing.filter(|note| later(note).is_some() && !is_over(note)).filter_map(later).collect()
+    }
+
+    /// Whether a ban without any word for how long it holds belonged to its request: it forbade any deed, and files
+    /// changed for a later request, or it only points at something, and its request is closed.
+    fn is_ban_over(&self, demand: &Note) -> bool {
+        let mut later = self.with_turn.requests.iter().filter(|request| is_substantive(&request.text));
+        let next = later.find(|request| request.position > demand.position);
+        let Some(next) = next.filter(|_| demand.position > 0) else { return false };
+        forbids_any_deed(&demand.text) && self.with_turn.changed_at() > next.position
+            || forbids_pointing(&demand.text) && self.is_closed_for(demand)
+    }
+
+    /// Whether the request with a demand was answered and another one followed, or several did.
+    fn is_closed_for(&self, demand: &Note) -> bool {
         let since = self.requests_since(demand);
         let own = || self.ledger.requests.iter().rev().find(|request| request.position == demand.position);
-        let is_answered = || own().is_some_and(|request| request.is_answered);
-        demand.position > 0 && (since >= CARRIED_OUT_AFTER || since > 0 && is_answered()) && orders_once(&demand.text)
+        since >= CARRIED_OUT_AFTER || since > 0 && own().is_some_and(|request| request.is_answered)
     }
 
     /// The section of an item of an abandoned branch. The summary of a branch is all about such a branch, so the item keeps
@@ -406,6 +444,11 @@ impl<'a> Builder<'a> {
             _ => Section::Goal,
         }
     }
+}
+
+/// Whether a demand only says what something must be like.
+fn is_only_property(demand: &str) -> bool {
+    has_property(demand) && !is_constraint(demand) && !lasts(demand)
 }
 
 /// Whether a request has numbered steps.

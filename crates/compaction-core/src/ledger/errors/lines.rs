@@ -21,6 +21,10 @@ const FAILURE_PHRASES: &[&str] = listed!(PROGRAMS, "errors: failure phrases");
 const SYSTEM_CAUSES: &[&str] = listed!(PROGRAMS, "errors: system causes");
 /// Beginnings of lines that give a reason.
 const CAUSE_STARTS: &[&str] = listed!(PROGRAMS, "errors: cause starts");
+/// Beginnings of lines that only say how a command ended, although they look like a reason.
+const TRAILER_STARTS: &[&str] = listed!(PROGRAMS, "errors: trailer starts");
+/// How shells name a line of a script.
+const LINE_WORDS: &[&str] = listed!(PROGRAMS, "errors: line words");
 /// Phrases that look like a reason but only say that something failed.
 const VERDICTS: &[&str] = listed!(PROGRAMS, "errors: verdicts");
 /// Beginnings of lines that only say that something failed.
@@ -248,6 +252,9 @@ pub(in crate::ledger) fn worth(line: &str) -> Worth {
     if line.is_empty() || starts(NOISE_STARTS) || is_success(&lower) || is_shown_code(line) {
         return Worth::Noise;
     }
+    if starts(TRAILER_STARTS) {
+        return Worth::Trailer;
+    }
     if says(VERDICTS) || is_headline(line) {
         return Worth::Verdict;
     }
@@ -256,6 +263,7 @@ pub(in crate::ledger) fn worth(line: &str) -> Worth {
         || says_why(line)
         || line.contains(": ") && says(SYSTEM_CAUSES)
         || lower.ends_with(": not found")
+        || is_of_shell(&lower)
     {
         return Worth::Cause;
     }
@@ -280,6 +288,21 @@ pub(in crate::ledger) fn worth(line: &str) -> Worth {
 pub(in crate::ledger) fn is_trailer(line: &str) -> bool {
     let lower = line.to_lowercase();
     TRAILERS.iter().any(|trailer| lower.contains(trailer))
+}
+
+/// Whether a line in lower case is one with which a shell says in any language which line of a script fails:
+/// `build.sh: line 3: …`.
+fn is_of_shell(lower: &str) -> bool {
+    let mut parts = lower.split(':').map(str::trim);
+    let has_name = parts.next().is_some_and(|name| !name.is_empty() && !name.contains(' '));
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|one| one.is_ascii_digit());
+    let is_line = |part: &str| {
+        let words = part.split_once(' ');
+        words.is_some_and(|(one, other)| {
+            LINE_WORDS.contains(&one) && is_number(other) || is_number(one) && LINE_WORDS.contains(&other)
+        })
+    };
+    has_name && parts.next().is_some_and(is_line) && parts.next().is_some_and(|rest| !rest.is_empty())
 }
 
 fn is_success(lower: &str) -> bool {
