@@ -60,8 +60,10 @@ const MOST_TO_EACH: usize = 4;
 
 /// The properties that a sentence of a person states: the sentence, or its clauses with them if it is long.
 pub(super) fn properties(sentence: &str) -> Vec<&str> {
-    let sentence = sentence.trim_matches(['\u{2192}', '\u{b7}', '-', '*', ' ']);
-    if sentence.len() < SHORTEST || is_code(sentence) || is_of_log(sentence) || tells_something_else(sentence) {
+    let sentence = sentence.trim_matches(['\u{b7}', '-', '*', ' ']);
+    // An answer whose question says what it is about. The decision has both.
+    let is_answer_alone = sentence.starts_with('\u{2192}');
+    if is_answer_alone || sentence.len() < SHORTEST || is_code(sentence) || is_of_log(sentence) || tells_something_else(sentence) {
         return Vec::new();
     }
     let mut told = clauses(sentence).take(MOST_CLAUSES).filter(|clause| is_property(clause)).peekable();
@@ -225,6 +227,7 @@ mod tests {
             "das muss es jetzt auch nicht sein",
             "should be 8ab3c1",
             "INFO:shop.reader:it must be the old format",
+            "\u{2192} leave it alone",
         ] {
             assert!(properties(told).is_empty(), "{told}");
         }
