@@ -67,6 +67,7 @@ mod rejections;
 pub(crate) mod repository;
 pub(crate) mod requests;
 pub(crate) mod results;
+pub(crate) mod resuming;
 mod retractions;
 pub(crate) mod rules;
 mod rulings;

@@ -89,6 +89,9 @@ pub struct FileUse {
     pub path: String,
 }
 
+/// Values that a program writes for a path that it does not know.
+const NO_PATHS: [&str; 2] = ["undefined", "null"];
+
 /// What a tool call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolAction {
@@ -370,7 +373,7 @@ impl<'a> Arguments<'a> {
         let mut paths: Vec<String> = Vec::new();
         let mut add = |path: &str| {
             let path = path.strip_prefix("file://").unwrap_or(path).trim();
-            let is_file = !path.is_empty() && !path.contains(['*', '\n']);
+            let is_file = !path.is_empty() && !NO_PATHS.contains(&path) && !path.contains(['*', '\n']);
             if is_file && paths.len() < MOST_FILES && !paths.iter().any(|known| known == path) {
                 paths.push(path.to_owned());
             }

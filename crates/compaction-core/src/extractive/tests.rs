@@ -207,6 +207,7 @@ fn fills_every_section() {
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
             Decisions: **I'll use `nom::bytes`**: it is faster.
             NextSteps: Go on with: now fix the test
+            NextSteps: Begun before it, and not answered yet: Port the parser to Rust. Never touch src/old.rs! Use `nom` 8.
             CriticalContext: Assistant: I'll use `nom::bytes` because it is faster.
         "#]],
     );
@@ -847,6 +848,7 @@ fn the_previous_ledger_counts_and_not_the_previous_text() {
         Goal: Latest request: now the printer of it, please
         InProgress: Working on: the latest request (nothing was done for it yet)
         NextSteps: Go on with: now the printer of it, please
+        NextSteps: Begun before it, and not answered yet: Port the parser to Rust
         CriticalContext: Ran `make`
         CriticalContext: Work: `make` failed: error: no rule
     "#]]

@@ -30,6 +30,7 @@ use super::problems::{own_words, pasted_error, reports};
 use super::proposals::files_of_code;
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
+use super::resuming::{answers_back, asks_for_nothing, without_closing_lines};
 use super::retractions::{Denial, Retraction, retractions};
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
@@ -110,6 +111,19 @@ pub struct Collector<'a> {
 const COMING_BACK: usize = 3;
 /// Fewest bytes of a command that the first line of a message repeats.
 const SHORTEST_COMMAND: usize = 8;
+
+/// Most commands of a pasted terminal that are compared.
+const MOST_COMMANDS: usize = 16;
+
+/// The command on a line behind the prompt of PowerShell, or of a shell that names the user and the host.
+fn behind_prompt(line: &str) -> Option<&str> {
+    let is_host = |prompt: &str| prompt.contains('@') && prompt.contains(':') && !prompt.contains(' ');
+    let command = match line.strip_prefix("PS ") {
+        Some(rest) => rest.split_once("> ")?.1,
+        None => line.split_once("$ ").filter(|(prompt, _)| is_host(prompt))?.1,
+    };
+    Some(command.trim()).filter(|command| !command.is_empty())
+}
 
 /// Whether an answer contains a command on a line of its own or between marks of code.
 fn names_command(answer: &str, command: &str) -> bool {
@@ -451,6 +465,11 @@ impl<'a> Collector<'a> {
             self.note_undone(without_undo(words));
             let reopened = self.end_request(words);
             self.asked = Asked::at(place.position, words).reopening(reopened);
+        } else if asks_for_nothing(words) {
+            // The work goes on.
+        } else if answers_back(words, self.dialogue.newest_text()) {
+            // What only asks back is no answer.
+            self.asked.refuse();
         } else if is_substantive(words) && self.is_refused_by(words) {
             self.refute();
             self.asked.refuse();
@@ -487,12 +506,17 @@ impl<'a> Collector<'a> {
         }
         let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
         let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
-        let command = core_command(first.trim_start_matches(['$', '%', '>', '`', ' ']));
         let asks = last.ends_with(['?', '\u{ff1f}']) || WORK.starts(&normalised(last)) && !last.contains(':');
-        command.len() >= SHORTEST_COMMAND
-            && command.contains(' ')
-            && !asks
-            && (self.actions.has_run(command) || names_command(self.dialogue.newest_text(), command))
+        let is_of_model = |command: &str| {
+            command.len() >= SHORTEST_COMMAND
+                && command.contains(' ')
+                && (self.actions.has_run(command) || names_command(self.dialogue.newest_text(), command))
+        };
+        // Other commands of the person may come first. Only a prompt tells the later ones from their output.
+        let typed = || lines.filter_map(behind_prompt).take(MOST_COMMANDS).any(|line| is_of_model(core_command(line)));
+        let own = behind_prompt(first);
+        let command = core_command(own.unwrap_or(first).trim_start_matches(['$', '%', '>', '`', ' ']));
+        !asks && (is_of_model(command) || own.is_some() && typed())
     }
 
     /// Records the effect of a pending undo command.
@@ -731,13 +755,15 @@ impl<'a> Collector<'a> {
     }
 
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
-        let text = with_joined_lines(without_thinking(blocks_text(&assistant.content, "\n")));
+        let whole = without_thinking(blocks_text(&assistant.content, "\n"));
+        let (own, is_cut_off) = without_closing_lines(&whole);
+        let text = with_joined_lines(own.into());
         if assistant.tool_calls().next().is_none() && is_failed_request(&text) {
             self.errors.add(None, &super::error_line(&text), place, false);
             return;
         }
         // A copied screen shows a call that was only started as words.
-        let stop = assistant.stop_reason.as_deref().filter(|_| !is_call(&text));
+        let stop = assistant.stop_reason.as_deref().filter(|_| !is_cut_off && !is_call(&text));
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.retract(&retractions(&text, &parts), place);

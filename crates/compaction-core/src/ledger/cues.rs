@@ -8,6 +8,7 @@ use super::bold::without_bold;
 use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
+use super::noise::praises;
 use super::stated::chooses;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
@@ -126,7 +127,7 @@ fn is_unspaced_announcement(sentence: &str) -> bool {
 
 /// Whether a person's message can be understood without the messages before it.
 pub(crate) fn is_substantive(text: &str) -> bool {
-    if is_trivial(text) {
+    if is_trivial(text) || praises(text) {
         return false;
     }
     let words = first_words(prefix_utf16(text, LONGEST_SENTENCE), FEWEST_SUBSTANTIVE);

@@ -293,6 +293,8 @@ pub(crate) const DONE: &str = " (done)";
 pub(crate) const NOT_ANSWERED: &str = " (not answered)";
 /// Starts these requests in Next Steps.
 pub(crate) const WITHOUT_ANSWER: &str = "Not answered yet: ";
+/// Begins a request that was begun before the newest one and has no complete answer.
+pub(crate) const BEGUN_BEFORE: &str = "Begun before it, and not answered yet: ";
 /// Ends the item of an earlier request whose work was undone.
 pub(crate) const TAKEN_BACK: &str = " (taken back)";
 /// Starts the item of a later message that is not a request by itself.

@@ -61,9 +61,11 @@ const MOST_TO_EACH: usize = 4;
 /// The properties that a sentence of a person states: the sentence, or its clauses with them if it is long.
 pub(super) fn properties(sentence: &str) -> Vec<&str> {
     let sentence = sentence.trim_matches(['\u{b7}', '-', '*', ' ']);
-    // An answer whose question says what it is about. The decision has both.
-    let is_answer_alone = sentence.starts_with('\u{2192}');
-    if is_answer_alone || sentence.len() < SHORTEST || is_code(sentence) || is_of_log(sentence) || tells_something_else(sentence) {
+    // The question says what the answer is about. The decision has both.
+    if sentence.starts_with('\u{2192}') {
+        return Vec::new();
+    }
+    if sentence.len() < SHORTEST || is_code(sentence) || is_of_log(sentence) || tells_something_else(sentence) {
         return Vec::new();
     }
     let mut told = clauses(sentence).take(MOST_CLAUSES).filter(|clause| is_property(clause)).peekable();

@@ -27,6 +27,7 @@ use super::problems::reports;
 use super::properties::properties;
 use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
+use super::resuming::{answers_back, breaks_off, continues_turn, is_approval, is_declaration, tells_broken_turn};
 use super::rules::{goes_ahead, listed_rules, with_file};
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
@@ -433,7 +434,8 @@ impl<'a> Dialogue<'a> {
             self.read_rejections(place, text, notes);
             self.read_correction(place, text, notes);
         }
-        let weight = if self.only_answers(text) { RequestWeight::Answer } else { self.topics.weigh(text) };
+        let is_answer = self.only_answers(text) || self.resumes(text);
+        let weight = if is_answer { RequestWeight::Answer } else { self.topics.weigh(text) };
         self.push(place, text, weight);
     }
 
@@ -460,6 +462,18 @@ impl<'a> Dialogue<'a> {
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
         let answers = |newest: &Answer<'_>| only_answers(text, &newest.text) || answers_points(text, &newest.text);
         is_substantive(text) && asked_at > 0 && newest.is_some_and(answers)
+    }
+
+    /// Whether a message asks for nothing itself, so that the request before it continues.
+    fn resumes(&self, text: &str) -> bool {
+        let Some(last) = self.requests.last() else { return false };
+        let is_under_way = self.is_waiting || self.answered < last.position;
+        let newest = self.answers.back().filter(|answer| answer.place.position > last.position);
+        is_under_way && tells_broken_turn(text)
+            || is_approval(text)
+            || is_declaration(text)
+            || continues_turn(text)
+            || !self.is_waiting && newest.is_some_and(|newest| answers_back(text, &newest.text))
     }
 
     /// Whether a message lets work begin: it says so, or agrees when the newest answer asks for it.
@@ -705,7 +719,8 @@ impl<'a> Dialogue<'a> {
         // Steps that an answer named before the final answer of a turn are done or named again.
         let since = asked_at.max(self.answered);
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= since);
-        for answer in newest() {
+        // Nobody knows how an answer that broke off would have gone on.
+        for answer in newest().filter(|answer| !breaks_off(&answer.text)) {
             let steps = explicit_steps(&answer.text);
             let changed = if steps.is_empty() { Vec::new() } else { changed(answer.place.position) };
             for step in steps.into_iter().filter(|step| !is_applied(step, &answer.text, &changed)) {

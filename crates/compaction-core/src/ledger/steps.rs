@@ -64,7 +64,9 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         let text = without_marker(line);
         let is_item = is_item(line, text);
         let mut is_above_list = || lines.peek().is_some_and(|next| is_item_of_list(next));
-        if let Some(open) = text.strip_prefix("[ ]") {
+        if is_ticked(text) {
+            // It is done.
+        } else if let Some(open) = text.strip_prefix("[ ]") {
             steps.push(open.trim_start());
         } else if is_title(line, text) || !is_item && is_plain_title(text) && is_above_list() {
             (in_list, is_headed) = (true, line.trim_start().starts_with('#') || is_bold(line, text));
@@ -82,6 +84,14 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         }
     }
     steps
+}
+
+/// Marks at the beginning of an item that is done.
+const DONE_MARKS: [&str; 7] = ["[x]", "[X]", "\u{2705}", "\u{2714}", "\u{2713}", "\u{2611}", "~~"];
+
+/// Whether an item of a list is marked as done.
+fn is_ticked(item: &str) -> bool {
+    DONE_MARKS.iter().any(|mark| item.starts_with(mark))
 }
 
 /// Whether a step is an instruction to the person.

@@ -20,6 +20,7 @@ use crate::ledger::pasted::behind_terminal;
 use crate::ledger::problems::{is_conditional, is_waiting, pasted_error, reports};
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
+use crate::ledger::resuming::is_declaration;
 use crate::ledger::rules::{FROM_NOW_ON, only_sets_rules};
 use crate::ledger::slash::RESETS;
 use crate::ledger::statements::{is_prose, sentences};
@@ -495,6 +496,9 @@ const PLACE_UNITS: usize = 40;
 /// The item of a message after the latest request.
 fn and_then(words: &str, option: Option<String>) -> String {
     let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
+    if is_declaration(words) {
+        return format!("{AND_THEN}{PASTED}{}", clip_middle(&one_line(words), LONGEST_RECENT));
+    }
     // Pasted text after the first lines is in the digest.
     format!("{AND_THEN}{}{option}", clip_middle(&one_line(words), LONGEST_BEHIND))
 }

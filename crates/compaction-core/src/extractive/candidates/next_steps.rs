@@ -22,9 +22,12 @@ use crate::ledger::notes::{
 };
 use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::requests::WORK;
+use crate::ledger::resuming::{
+    answers_back, asks_for_nothing, continues_turn, is_approval, is_declaration, tells_broken_turn,
+};
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
-use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Outcome, Statement, Voice};
+use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Outcome, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
@@ -67,6 +70,12 @@ const LISTED: std::ops::RangeInclusive<usize> = 2..=12;
 /// They may take the room of the summary divided by this, but each at least so many UTF-16 units.
 const LISTED_PART: usize = 16;
 const SHORTEST_ITEM: usize = 24;
+/// Ends the request that the words of the person after it continue.
+const STOPPED_AT_LIMIT: &str = " (the turn stopped at its limit, and the user let it go on)";
+const BROKE_OFF: &str = " (the turn broke off during the last step, as the user then wrote)";
+const PLAN_APPROVED: &str = " (the user approved the plan";
+const THEN_PASTED: &str = " (the user then pasted: ";
+const THEN_WROTE: &str = " (the user then wrote: ";
 /// The step while a command goes on in the background.
 const SEE_THE_END: &str = "See how the command ended that runs in the background";
 /// UTF-16 units of a sentence that only says that the cause is found.
@@ -112,11 +121,13 @@ impl<'a> Builder<'a> {
             (None, None) => {
                 let is_answered = self.is_being_answered(request, position);
                 let start = if is_answered { THE_ANSWER_TO } else { "" };
-                self.add_step(&format!("{GO_ON}{start}{}{announced}", self.in_short(request)));
+                let then = self.said_then();
+                self.add_step(&format!("{GO_ON}{start}{}{then}{announced}", self.in_short(request)));
                 self.wishes_left(request, position);
             }
         }
         self.not_answered();
+        self.begun_before();
         false
     }
 
@@ -209,6 +220,43 @@ impl<'a> Builder<'a> {
         meant.filter(|_| is_answered).map(|meant| format!("{} ({meant})", clip(&one_line(&last.text), SHORTEST_ORDER)))
     }
 
+    /// Whether the turn that follows begins with words that ask for nothing themselves, so that the request before it goes
+    /// on with what was done for it.
+    pub(super) fn resumes(&self) -> bool {
+        self.is_answer && self.turn_request.is_some_and(|turn| self.is_reply_to_work(turn))
+    }
+
+    /// The same for words of the person after the newest answer.
+    pub(super) fn is_reply_to_work(&self, words: &str) -> bool {
+        asks_for_nothing(words) || answers_back(words, &self.ledger.newest_answer.text)
+    }
+
+    /// What such words say, for the request before them.
+    fn said_then(&self) -> String {
+        let last = || self.ledger.last_request().filter(|last| last.weight == RequestWeight::Answer);
+        let words = match self.turn_request {
+            Some(turn) => Some(turn).filter(|_| self.resumes()),
+            None => last().map(|last| last.text.as_str()).filter(|words| self.is_reply_to_work(words)),
+        };
+        match words {
+            None => String::new(),
+            Some(words) if continues_turn(words) => STOPPED_AT_LIMIT.to_owned(),
+            Some(words) if tells_broken_turn(words) => BROKE_OFF.to_owned(),
+            Some(words) if is_approval(words) => self.approved_plan(),
+            Some(words) if is_declaration(words) => format!("{THEN_PASTED}{})", clip(&one_line(words), LONGEST_REPEAT)),
+            Some(words) => format!("{THEN_WROTE}{})", clip(&one_line(words), SHORTEST_ORDER)),
+        }
+    }
+
+    /// The plan that the person approved, by its first line.
+    fn approved_plan(&self) -> String {
+        let plan = self.ledger.newest_answer.text.lines().map(without_marker).find(|line| !line.trim().is_empty());
+        match plan.filter(|_| self.turn_request.is_some()) {
+            Some(title) => format!("{PLAN_APPROVED}: {})", clip(&without_bold(&one_line(title)), LONGEST_REPEAT)),
+            None => format!("{PLAN_APPROVED})"),
+        }
+    }
+
     /// The request that is to be continued, with its position.
     fn open_request(&self) -> Option<(&'a str, u64)> {
         let is_alone = self.turn.is_none() && !self.goes_on;
@@ -221,7 +269,8 @@ impl<'a> Builder<'a> {
 
     /// The request of the turn that follows, or the latest one, with its position.
     fn newest_request(&self) -> Option<(&'a str, u64)> {
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).map(|turn| (turn, u64::MAX));
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.resumes());
+        let of_turn = of_turn.map(|turn| (turn, u64::MAX));
         of_turn.or_else(|| self.latest().map(|latest| (latest.text.as_str(), latest.position)))
     }
 

@@ -19,6 +19,7 @@ use crate::ledger::notes::{
     CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OF_PERSON, OFFERED, REJECTED,
     SHOWN_CODE, UNDID_WORK, WITHDRAWN, answered_with, key,
 };
+use crate::ledger::problems::is_conditional;
 use crate::ledger::properties::has_property;
 use crate::ledger::rules::{begins_mission, holds_from_now_on, is_of_mission, listed_rules, only_goes_ahead};
 use crate::ledger::stated::is_provisional;
@@ -142,6 +143,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 // The person has read this instruction and has asked for something else.
                 NoteKind::Step if is_of_person(&note.text) && self.is_replied_to(note) => continue,
+                // What was said about a case is over once the person wrote again.
+                NoteKind::Step if is_conditional(&note.text) && self.is_replied_to(note) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
                 NoteKind::Step if is_proposing && self.is_proposed(note) => continue,

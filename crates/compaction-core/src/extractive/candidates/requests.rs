@@ -9,8 +9,10 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::closed_requests::continues;
 use crate::ledger::cues::{is_substantive, is_typed, typed};
+use crate::ledger::noise::praises;
 use crate::ledger::notes::{CHOSE, GO_ON, LATEST, PASTED, REJECTED, SAID_OF, WORKING_ON};
 use crate::ledger::problems::pasted_error;
+use crate::ledger::resuming::asks_for_nothing;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::topic_scores;
 use crate::ledger::slash::RESETS;
@@ -69,7 +71,8 @@ impl<'a> Builder<'a> {
     pub(super) fn requests(&mut self) {
         if self.kind == SummaryKind::TurnPrefix {
             let first = self.first_request();
-            if let Some(before) = self.request_before_turn().filter(|_| first.is_none_or(|first| first.position > 1)) {
+            let is_before = || first.is_none_or(|first| first.position > 1 || asks_for_nothing(&first.text));
+            if let Some(before) = self.request_before_turn().filter(|_| is_before()) {
                 // The history has its words.
                 let text = format!("{GO_ON}{}", begins(&before.text, LONGEST_FIRST));
                 self.pool.add(Section::Goal, &text, Origin::at(0), Rank::Must);
@@ -120,8 +123,10 @@ impl<'a> Builder<'a> {
             if self.is_open() {
                 // What was done before an answer to a question is already listed.
                 let is_answer = |last: &&Request| last.weight == RequestWeight::Answer;
-                let since = self.ledger.last_request().filter(is_answer).unwrap_or(latest);
-                let origin = if self.is_answer { Origin::at(u64::MAX) } else { origin(since) };
+                let since = self.ledger.last_request().filter(is_answer);
+                let since = since.filter(|since| !self.is_reply_to_work(&since.text)).unwrap_or(latest);
+                let is_new = self.is_answer && !self.resumes();
+                let origin = if is_new { Origin::at(u64::MAX) } else { origin(since) };
                 if let Some(item) = self.working_on(origin.position) {
                     self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
                 }
@@ -317,10 +322,17 @@ impl<'a> Builder<'a> {
         orders.find(|one| !only_sets_rules(&one.text)).filter(|one| !one.is_answered)
     }
 
+    /// Whether the turn that follows only praises the complete answer before it.
+    fn is_praised_by_turn(&self) -> bool {
+        self.turn_request.is_some_and(praises)
+            && self.turn.is_none_or(|turn| turn.last_step.is_empty())
+            && self.is_closed_before_turn()
+    }
+
     /// Whether the last request has no complete answer yet.
     pub(super) fn is_open(&self) -> bool {
         if self.turn.is_some() || self.goes_on {
-            return true;
+            return !self.is_praised_by_turn();
         }
         let Some(last) = self.ledger.last_request() else { return false };
         // The person left what came before.
@@ -331,6 +343,11 @@ impl<'a> Builder<'a> {
         let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
         match last.position {
             0 => self.ledger.notes_of(NoteKind::Open).any(is_stated),
+            // Praise closes what was answered before it.
+            position if praises(&last.text) && !self.ledger.is_waiting => {
+                let before = self.latest().map_or(position, |latest| latest.position);
+                self.ledger.answered < before
+            }
             position => self.ledger.is_waiting || self.ledger.answered < position || self.is_announced(),
         }
     }

@@ -291,7 +291,8 @@ impl<'a> Builder<'a> {
             let item = format!("{IN_BACKGROUND}{}", quote(&clip_middle(job, LONGEST_RUN)));
             self.pool.add(Section::InProgress, &item, Origin::at(self.with_turn.messages), Rank::Focus);
         }
-        if self.turn.is_none() && self.is_going_on() {
+        let is_resumed = self.resumes() && self.turn.is_none_or(|turn| turn.last_step.is_empty());
+        if (self.turn.is_none() || is_resumed) && self.is_going_on() {
             let origin = Origin::at(self.ledger.last_step.position);
             self.pool.add(Section::InProgress, &self.last_step_item(), origin, Rank::Focus);
         }

@@ -5,8 +5,9 @@ use super::next_steps::told_in;
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::choices::stems;
-use crate::ledger::cues::typed;
-use crate::ledger::notes::WITHOUT_ANSWER;
+use crate::ledger::closed_requests::accepts;
+use crate::ledger::cues::{is_substantive, typed};
+use crate::ledger::notes::{BEGUN_BEFORE, WITHOUT_ANSWER};
 use crate::ledger::{Request, Voice};
 use crate::summary::Section;
 
@@ -32,6 +33,33 @@ impl<'a> Builder<'a> {
         let latest = self.latest().map_or(0, |latest| latest.position);
         let newest = ledger.requests.iter().rev().take_while(move |one| is_known && one.position > end);
         newest.filter(move |one| one.position < latest && one.asks_for_work()).take(MOST_REQUESTS)
+    }
+
+    /// Adds the request for work right before the newest one, if calls were made for it and no complete answer ended it, and
+    /// the newest one asks for something else. Both are open then.
+    pub(super) fn begun_before(&mut self) {
+        let ledger = self.ledger;
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer);
+        let newest = match of_turn {
+            Some(turn) => Some((turn, u64::MAX)),
+            None if self.turn.is_none() && !self.goes_on => {
+                let last = ledger.last_request().filter(|last| last.asks_for_work());
+                last.map(|last| (last.text.as_str(), last.position))
+            }
+            None => None,
+        };
+        let Some((newest, position)) = newest.filter(|(newest, _)| accepts(newest)) else { return };
+        let before = self.requests_since_reset().iter().rev().find(|one| one.position < position);
+        let is_own = |one: &&Request| one.asks_for_work() && one.is_own() && ledger.answered < one.position;
+        let Some(before) = before.filter(is_own).filter(|one| one.position > 0 && !one.is_answered) else { return };
+        let was_begun = ledger.commands.iter().any(|run| (before.position..position).contains(&run.position));
+        let own = stems(&typed(&before.text, COMPARED));
+        let words = stems(&typed(newest, COMPARED));
+        let shared = own.iter().filter(|word| words.contains(word)).count();
+        if was_begun && shared * 2 < own.len().min(words.len()) {
+            let item = format!("{BEGUN_BEFORE}{}", told_in(&typed(&before.text, MOST_UNITS), LONGEST_LISTED));
+            self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
+        }
     }
 
     /// Adds those of them that ask for something else than the latest request and each other.
