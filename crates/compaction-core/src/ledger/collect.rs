@@ -30,7 +30,7 @@ use super::problems::{own_words, pasted_error, reports};
 use super::proposals::files_of_code;
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
-use super::resuming::{answers_back, asks_for_nothing, without_closing_lines};
+use super::resuming::{answers_back, asks_back, asks_for_nothing, without_closing_lines};
 use super::retractions::{Denial, Retraction, retractions};
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
@@ -660,6 +660,8 @@ impl<'a> Collector<'a> {
         let objection = objection(next, self.dialogue.newest_text());
         let only_proposes = self.only_proposes();
         let (has_changed, comes_back) = (self.has_changed(), self.comes_back(next));
+        // An answer that only asks for details is no outcome.
+        let is_asked_back = !has_changed && asks_back(self.dialogue.newest_text());
         let mut asked = std::mem::take(&mut self.asked);
         let reopened = asked.reopened();
         let mut requests = self.dialogue.requests.iter_mut().rev();
@@ -679,7 +681,7 @@ impl<'a> Collector<'a> {
         let said_at =
             || self.statements.list().iter().rev().find(|one| one.is_of_model()).map_or(0, |one| one.position);
         let is_last = || asked.is_praised() || self.actions.last_call() < position || said_at() <= position;
-        if let Some(text) = text.filter(|_| !comes_back && is_last()) {
+        if let Some(text) = text.filter(|_| !comes_back && !is_asked_back && is_last()) {
             let is_told = |one: &&Statement| one.position == position;
             let told = self.statements.list().iter().rev().find(is_told);
             let place = SourcePosition { position, entry: told.and_then(|told| told.sources.ids().first()) };

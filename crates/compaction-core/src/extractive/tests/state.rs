@@ -778,6 +778,23 @@ fn a_reply_to_what_was_asked_is_no_request_of_its_own() {
 }
 
 #[test]
+fn an_answer_that_only_asks_for_details_is_no_outcome() {
+    let done = |answer: &str| {
+        let messages = [
+            user("Can the tests of the shop use the other list?"),
+            says(answer, "stop"),
+            user("Make the page of the map blue"),
+        ];
+        after(Section::Done, &messages)
+    };
+    let asked =
+        "The tests can use another list. However, I need more information. Please provide the name of the list.";
+    assert_eq!(done(asked), [""; 0]);
+    let said = done("The tests of the shop can use the other list, because both have the same names.");
+    assert!(said.iter().any(|item| item.contains("both have the same names")), "{said:?}");
+}
+
+#[test]
 fn the_output_of_a_command_of_the_model_is_no_request() {
     let help = "python -c \"import mp; help(mp.mmap)\"|cat\n\nHelp on function mmap in module mp:\n\nmmap(how: str)\n    \
                 Raises:\n        ValueError: If the method is not supported.\n\n    Example:\n        print(results)";
