@@ -60,9 +60,10 @@ pub fn compile(arguments: &[OsString]) -> anyhow::Result<()> {
     if std::env::var_os("CI").is_some() && is_worth_optimising(arguments) {
         of_compiler.extend(["-C".into(), "opt-level=1".into()]);
     }
-    run_tool("clippy-driver", &of_compiler)?;
+    let compiler = arguments.first().map_or(Path::new(""), Path::new);
+    run_tool(compiler, "clippy-driver", &of_compiler)?;
     match arguments_of_rustdoc(arguments) {
-        Some(arguments) => run_tool("rustdoc", &arguments),
+        Some(arguments) => run_tool(compiler, "rustdoc", &arguments),
         None => Ok(()),
     }
 }
@@ -74,8 +75,11 @@ fn is_worth_optimising(arguments: &[OsString]) -> bool {
         && !arguments.iter().any(|argument| argument == "--test")
 }
 
-fn run_tool(tool: &str, arguments: &[OsString]) -> anyhow::Result<()> {
-    let status = Command::new(tool).args(arguments).status().with_context(|| format!("failed to start {tool}"))?;
+/// Runs a tool of the toolchain. It lies beside the compiler, or where `PATH` leads.
+fn run_tool(compiler: &Path, tool: &str, arguments: &[OsString]) -> anyhow::Result<()> {
+    let beside = compiler.with_file_name(format!("{tool}{}", std::env::consts::EXE_SUFFIX));
+    let program = if compiler.is_absolute() && beside.is_file() { beside } else { tool.into() };
+    let status = Command::new(program).args(arguments).status().with_context(|| format!("failed to start {tool}"))?;
     if status.success() { Ok(()) } else { bail!("{tool} ended with {status}") }
 }
 
