@@ -137,6 +137,25 @@ pub fn cmp_utf16(left: &str, right: &str) -> std::cmp::Ordering {
     left.encode_utf16().cmp(right.encode_utf16())
 }
 
+/// Columns of a terminal that `text` takes.
+pub(crate) fn columns(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().map(columns_of).sum() }
+}
+
+/// Columns of a terminal that a character takes: two for those of scripts without spaces, Hangul and pictures.
+pub(crate) fn columns_of(one: char) -> usize {
+    match one {
+        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' => 2,
+        '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        _ => 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

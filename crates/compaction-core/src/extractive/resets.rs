@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::ledger::completed::TICKS;
 use crate::ledger::constraints::holds_for_good;
 use crate::ledger::notes::{COMMITTED, RESET_TO};
 use crate::ledger::problems::reports;
@@ -11,8 +12,6 @@ use crate::ledger::{Statement, Voice};
 
 /// Words with which the model says that it made something.
 static MAKING: WordList = word_list!("resets: making");
-/// Marks before what is done.
-const DONE_MARKS: [&str; 4] = ["\u{2705}", "\u{2714}", "\u{2713}", "\u{2611}"];
 /// Characters of a hash that are compared.
 const HASH: usize = 7;
 /// Most resets whose parts are read: the newest ones.
@@ -50,7 +49,7 @@ fn parts(statements: &[Statement]) -> Vec<(u64, u64)> {
 fn tells_making(one: &Statement) -> bool {
     let is_report = matches!(one.voice, Voice::Report | Voice::Remark);
     let text = one.text.as_str();
-    let makes = || DONE_MARKS.iter().any(|mark| text.starts_with(mark)) || MAKING.is_said(text);
+    let makes = || text.starts_with(TICKS) || MAKING.is_said(text);
     is_report && makes() && !reports(text) && !holds_for_good(text)
 }
 

@@ -36,7 +36,7 @@ static GIVEN_UP: WordList = word_list!("completed: given up");
 /// First words of a model that thinks about the person, or says what it will do, instead of telling an outcome.
 static NARRATING: WordList = word_list!(crate::phrases::SPACED, "completed: narrating");
 /// Marks of finished items.
-const TICKS: [char; 4] = ['\u{2713}', '\u{2714}', '\u{2705}', '\u{2611}'];
+pub(crate) const TICKS: [char; 4] = ['\u{2713}', '\u{2714}', '\u{2705}', '\u{2611}'];
 /// Shows the character before it in colour.
 const IN_COLOUR: char = '\u{fe0f}';
 /// Most items of a list of finished work that are compared with tasks.

@@ -74,7 +74,7 @@ pub(super) struct Answers {
 }
 
 /// Comes between a question and its answer on a line, and between such lines.
-const ON_LINES: &str = " \u{2192} ";
+pub(super) const ON_LINES: &str = " \u{2192} ";
 const BETWEEN_LINES: &str = " \u{b7} ";
 
 /// The pairs on lines such as `\u{b7} question \u{2192} answer`.

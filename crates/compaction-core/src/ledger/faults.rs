@@ -2,6 +2,7 @@
 //! decide nothing, even where they have a word of a demand: `I deleted rows that I shouldn't have`.
 
 use super::constraints::{LASTING, clauses, holds_for_good};
+use super::errors::is_place;
 use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::SPACED;
 
@@ -53,14 +54,6 @@ fn is_output(line: &str) -> bool {
         before = word;
     }
     is_place(line.split_whitespace().next().unwrap_or_default())
-}
-
-/// Whether a word is a place in a file: `src/menu.rs:12:`.
-fn is_place(word: &str) -> bool {
-    let mut parts = word.split(':');
-    let file = parts.next().unwrap_or_default();
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|one| one.is_ascii_digit());
-    file.contains('.') && parts.next().is_some_and(is_number) && word.ends_with(':')
 }
 
 /// Whether a clause says how a thing is, and what should be there: `the list has two rows instead of one`.

@@ -16,7 +16,7 @@ use super::constraints::{
 use super::corrections::{agreed, corrected};
 use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
-use super::delegations::choice_in;
+use super::delegations::{ON_LINES, choice_in};
 use super::faults::tells_fault;
 use super::names::ending;
 use super::noise::has_frames;
@@ -265,16 +265,14 @@ fn wishes(sentence: &str) -> impl Iterator<Item = &str> {
 
 /// Most properties of what is made that are read from one message.
 const MOST_PROPERTIES: usize = 6;
-/// Comes between a question of a tool and its answer.
-const ANSWERED_WITH: &str = " \u{2192} ";
 /// Longest question before such an answer, in UTF-16 units.
 const LONGEST_ASKED: usize = 100;
 
 /// The answer of a person on a line with the question of a tool, with that question.
 fn answered_line(text: &str, told: &str) -> Option<String> {
     let line = text.lines().find(|line| line.contains(told))?;
-    let (question, answer) = line.trim_start_matches([' ', '\u{b7}']).split_once(ANSWERED_WITH)?;
-    answer.contains(told).then(|| format!("{}{ANSWERED_WITH}{told}", clip_middle(question.trim(), LONGEST_ASKED)))
+    let (question, answer) = line.trim_start_matches([' ', '\u{b7}']).split_once(ON_LINES)?;
+    answer.contains(told).then(|| format!("{}{ON_LINES}{told}", clip_middle(question.trim(), LONGEST_ASKED)))
 }
 
 /// The number of sentences before the first line without prose. Each of the `sentences` comes with whether it is prose.

@@ -15,7 +15,7 @@ use super::retractions::Retraction;
 use super::terms::is_unspaced;
 use super::text::{as_line, clip_middle, count, lines, may_be_unspaced, trim, trim_start};
 use crate::phrases::{SPACED, listed};
-use crate::text::{prefix_utf16, utf16_len};
+use crate::text::{columns, columns_of, prefix_utf16, utf16_len};
 
 /// Longest statement, in UTF-16 units.
 pub(super) const LONGEST: usize = 420;
@@ -533,21 +533,6 @@ const FEWEST_SPACES_OF_WIDE: usize = 2;
 /// Whether a line ends with a sentence of a script without spaces. Its paragraph ends there, too.
 fn ends_wide_sentence(line: &str) -> bool {
     line.trim_end().ends_with(['\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}'])
-}
-
-/// Columns of a terminal that `text` takes.
-fn columns(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().map(columns_of).sum() }
-}
-
-/// Columns of a terminal that a character takes: two for those of scripts without spaces, Hangul and pictures.
-fn columns_of(one: char) -> usize {
-    match one {
-        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' => 2,
-        '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1faff}' => 2,
-        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0,
-        _ => 1,
-    }
 }
 
 /// A part of a text.

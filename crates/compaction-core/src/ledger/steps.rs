@@ -3,7 +3,7 @@
 use super::answers::is_courtesy;
 use super::bold::without_bold;
 use super::closed_requests::instructs;
-use super::completed::says_done_of_task;
+use super::completed::{TICKS, says_done_of_task};
 use super::coverage::{Coverage, Sums, Target};
 use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
@@ -87,11 +87,11 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
 }
 
 /// Marks at the beginning of an item that is done.
-const DONE_MARKS: [&str; 7] = ["[x]", "[X]", "\u{2705}", "\u{2714}", "\u{2713}", "\u{2611}", "~~"];
+const DONE_MARKS: [&str; 3] = ["[x]", "[X]", "~~"];
 
 /// Whether an item of a list is marked as done.
 fn is_ticked(item: &str) -> bool {
-    DONE_MARKS.iter().any(|mark| item.starts_with(mark))
+    item.starts_with(TICKS) || DONE_MARKS.iter().any(|mark| item.starts_with(mark))
 }
 
 /// Whether a step is an instruction to the person.
@@ -199,9 +199,6 @@ pub(super) fn is_title(line: &str, text: &str) -> bool {
 fn is_bold(line: &str, text: &str) -> bool {
     text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**")
 }
-
-/// Marks after finished items.
-const TICKS: [char; 4] = ['\u{2713}', '\u{2714}', '\u{2705}', '\u{2611}'];
 
 /// Whether a sentence says that something is left to do.
 pub(crate) fn names_work(sentence: &str) -> bool {

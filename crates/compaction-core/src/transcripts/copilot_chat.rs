@@ -159,8 +159,9 @@ pub(super) fn steps(todos: &mut Todos, text: &str) -> Vec<Step> {
         if is_behind_blank && !calls.is_empty() {
             if let Some(start) = line.strip_prefix(RAN) {
                 // A command may have several lines.
-                end += text[next..].find("\n\n").map_or(text.len() - next, |end| end + 1);
-                end = if below.trim().is_empty() { next } else { end };
+                if !below.trim().is_empty() {
+                    end = text[next..].find("\n\n").map_or(text.len(), |blank| next + blank + 1);
+                }
                 let command = format!("{start}{}", &text[next..end]);
                 calls = vec![Step::call("run_in_terminal", object([("command", string(command.trim()))]), None)];
             }

@@ -2,23 +2,12 @@
 //! breaks it anywhere, also inside of Latin words. A line that is filled to the last column shows that it was broken.
 
 use super::shared::line_at;
+use crate::text::{columns, columns_of};
 
 /// Number of filled lines that show the width of a screen.
 const FILLED_LINES: usize = 2;
-/// Letters and signs that take two columns.
-const WIDE: [std::ops::RangeInclusive<char>; 9] = [
-    '\u{1100}'..='\u{115f}',
-    '\u{2e80}'..='\u{303e}',
-    '\u{3041}'..='\u{33ff}',
-    '\u{3400}'..='\u{4dbf}',
-    '\u{4e00}'..='\u{9fff}',
-    '\u{ac00}'..='\u{d7a3}',
-    '\u{f900}'..='\u{faff}',
-    '\u{ff00}'..='\u{ff60}',
-    '\u{20000}'..='\u{3fffd}',
-];
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ':', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}'];
-/// Pictures, which take two columns, too.
+/// Pictures, which take two columns in every script.
 const PICTURES: std::ops::RangeInclusive<char> = '\u{1f300}'..='\u{1faff}';
 /// Beginnings of lines that continue no line.
 const ITEMS: [&str; 6] = ["- ", "* ", "+ ", "#", "|", "\u{2502}"];
@@ -35,7 +24,7 @@ impl Width {
     /// Reads the lines of a text.
     pub(super) fn note(&mut self, text: &str) {
         for line in text.lines().filter(|line| line.contains(is_wide) && !line.contains('\u{2502}')) {
-            let columns = columns_of(line.trim_end());
+            let columns = columns(line.trim_end());
             if columns > self.columns + 1 {
                 (self.columns, self.filled) = (columns, 1);
             } else if columns + 1 >= self.columns {
@@ -50,12 +39,9 @@ impl Width {
     }
 }
 
+/// Whether a letter or a sign of a script with wide letters takes two columns.
 fn is_wide(letter: char) -> bool {
-    WIDE.iter().any(|letters| letters.contains(&letter))
-}
-
-fn columns_of(text: &str) -> usize {
-    text.chars().map(|letter| 1 + usize::from(is_wide(letter) || PICTURES.contains(&letter))).sum()
+    columns_of(letter) == 2 && !PICTURES.contains(&letter)
 }
 
 /// A text without the breaks that the width of the screen shows. `before` columns precede the first line, and lines that
@@ -96,16 +82,16 @@ fn joint(line: &str, next: &str, before: usize, width: usize, indentation: usize
     if is_item || line.trim_end().ends_with(SENTENCE_ENDS) || !line.contains(is_wide) && !words.contains(is_wide) {
         return None;
     }
-    let columns = before + columns_of(line.trim_end());
+    let filled = before + columns(line.trim_end());
     let word = words.split(' ').next().unwrap_or_default();
     if is_behind_space {
-        return (columns + 1 + columns_of(word) > width).then_some("");
+        return (filled + 1 + columns(word) > width).then_some("");
     }
-    if columns == width || columns + 1 == width && is_wide(first) {
+    if filled == width || filled + 1 == width && is_wide(first) {
         return Some("");
     }
     let is_at_space = line.strip_suffix(' ').is_some_and(|line| line.ends_with(|last: char| !last.is_whitespace()));
-    (is_at_space && columns < width && columns + 1 + columns_of(word) > width).then_some(" ")
+    (is_at_space && filled < width && filled + 1 + columns(word) > width).then_some(" ")
 }
 
 /// Whether words begin with a number of a list.

@@ -248,17 +248,17 @@ impl<'a> Builder<'a> {
 
     /// The items of finished work and of answered questions, each as long as its share of the room allows, with its rank.
     /// Finished work comes first. Items without a share are listed only if there is room.
-    pub(super) fn answered_items(&self) -> HashMap<*const Note, (String, Rank)> {
+    pub(super) fn answered_items(&self) -> HashMap<&'a str, (String, Rank)> {
         let own = || self.ledger.notes_of(NoteKind::Done).rev().filter(|note| is_answered_item(note));
         let own = || own().filter(|note| !self.is_undone(note));
         let percent = if self.units >= LONG_SUMMARY { WORK_PERCENT } else { SHORT_WORK_PERCENT };
         let mut items = HashMap::new();
-        let work: Vec<&Note> = own().filter(|note| tells_work(&note.text)).collect();
+        let work: Vec<&'a Note> = own().filter(|note| tells_work(&note.text)).collect();
         self.share_room(&work, (self.units * percent / 100).min(MOST_WORK), Rank::Normal, &mut items);
         // Without commits and runs of tests, only they show what was done.
         let is_quiet = self.standing.len() + work.len() < FEW_MILESTONES;
         let (part, most) = if is_quiet { (QUIET_PART, MOST_ANSWERED) } else { (ANSWERED_PART, usize::MAX) };
-        let answers: Vec<&Note> = own().filter(|note| !tells_work(&note.text)).collect();
+        let answers: Vec<&'a Note> = own().filter(|note| !tells_work(&note.text)).collect();
         let (newest, older) = answers.split_at(answers.len().min(most));
         self.share_room(newest, self.units / part, Rank::Low, &mut items);
         self.share_room(older, 0, Rank::Low, &mut items);
@@ -266,7 +266,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds the items of some notes, the newest first, that share `room` UTF-16 units.
-    fn share_room(&self, notes: &[&Note], room: usize, rank: Rank, items: &mut HashMap<*const Note, (String, Rank)>) {
+    fn share_room(&self, notes: &[&'a Note], room: usize, rank: Rank, items: &mut HashMap<&'a str, (String, Rank)>) {
         let (least, most) = ITEM_UNITS;
         let units = (room / notes.len().max(1)).clamp(least, most);
         let mut left = room;
@@ -275,7 +275,7 @@ impl<'a> Builder<'a> {
             let cost = utf16_len(&item);
             let has_room = cost <= left;
             left = if has_room { left - cost } else { 0 };
-            items.insert(std::ptr::from_ref(*note), (item, if has_room { rank } else { Rank::Least }));
+            items.insert(note.text.as_str(), (item, if has_room { rank } else { Rank::Least }));
         }
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::alike::{repeated, same_decisions, same_uses};
+use super::done::LONG_SUMMARY;
 use super::newest_answer::is_question;
 use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::budget::MOST_UNITS;
@@ -45,8 +46,6 @@ const LISTED_WORDS: usize = 3;
 const MET_AFTER: usize = 4;
 /// Number of later requests for work after which a task beside a demand for all of something was carried out.
 const CARRIED_OUT_AFTER: usize = 2;
-/// UTF-16 units below which a summary is small.
-const SMALL: usize = 9000;
 /// Fewest rules of a list.
 const FEWEST_LISTED: usize = 2;
 /// Bytes of a request that are searched for what it asks for.
@@ -154,7 +153,7 @@ impl<'a> Builder<'a> {
                 NoteKind::Fact => Section::CriticalContext,
             };
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
-            let finished = answered.get(&std::ptr::from_ref(note));
+            let finished = answered.get(note.text.as_str());
             let rank = match note.is_minor {
                 _ if let Some((_, rank)) = finished => *rank,
                 _ if repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
@@ -172,7 +171,7 @@ impl<'a> Builder<'a> {
                 }
                 // Rules that last come first. In a small summary, so do the statements.
                 _ if note.kind == NoteKind::Constraint && is_only_property(&note.text) => {
-                    if self.units < SMALL && self.kind == SummaryKind::History && !self.goes_on {
+                    if self.units < LONG_SUMMARY && self.kind == SummaryKind::History && !self.goes_on {
                         Rank::Least
                     } else {
                         Rank::Low

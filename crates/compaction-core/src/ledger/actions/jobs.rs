@@ -55,7 +55,9 @@ impl Jobs {
     /// Records an agent that works in the background. Its end is often told in words only.
     pub(super) fn begin_agent(&mut self, task: &str) {
         self.begin("", task);
-        self.list.iter_mut().rev().take(1).for_each(|job| job.turn += MORE_OF_AGENT);
+        if let Some(job) = self.list.last_mut() {
+            job.turn += MORE_OF_AGENT;
+        }
     }
 
     /// Records a call, which may read the output of a job.

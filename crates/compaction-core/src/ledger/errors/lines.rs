@@ -413,7 +413,7 @@ fn is_position(token: &str) -> bool {
 }
 
 /// `src/a.go:5:2:`, `parse_test.go:12:`.
-fn is_place(token: &str) -> bool {
+pub(in crate::ledger) fn is_place(token: &str) -> bool {
     let Some(place) = token.strip_suffix(':') else { return false };
     let mut parts = place.rsplitn(3, ':');
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
