@@ -81,6 +81,18 @@ macro_rules! listed {
 }
 pub use listed;
 
+/// The function words of the languages that have a list of them, English first.
+pub(crate) const FUNCTION_WORDS: [&[&str]; 8] = [
+    listed!(ENGLISH, "question: function words"),
+    listed!(GERMAN, "question: function words"),
+    listed!(FRENCH, "question: function words"),
+    listed!(SPANISH, "question: function words"),
+    listed!(PORTUGUESE, "question: function words"),
+    listed!(ITALIAN, "question: function words"),
+    listed!(RUSSIAN, "question: function words"),
+    listed!(DUTCH, "question: function words"),
+];
+
 /// The phrases of a list; none if the table has no such list.
 pub const fn phrases_of(table: Table, list: &str) -> &'static [&'static str] {
     let (length, key, mut at) = (table.len(), reading::key(list.as_bytes()), 0);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::words::{Word, are_forms, fold, for_each_word, is_hiragana, key, singular};
-use crate::phrases::{DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, PORTUGUESE, RUSSIAN, SPANISH, listed};
+use crate::phrases::FUNCTION_WORDS;
 
 /// Maximum number of terms of a question; the first ones count.
 const MAX_TERMS: usize = 128;
@@ -334,24 +334,16 @@ fn slot(key: u32) -> usize {
     (key.wrapping_mul(0x9E37_79B1) >> (32 - SLOT_BITS)) as usize
 }
 
-/// The function words of each language.
-const LANGUAGES: [&[&str]; 8] = [
-    listed!(ENGLISH, "question: function words"),
-    listed!(GERMAN, "question: function words"),
-    listed!(FRENCH, "question: function words"),
-    listed!(SPANISH, "question: function words"),
-    listed!(PORTUGUESE, "question: function words"),
-    listed!(ITALIAN, "question: function words"),
-    listed!(RUSSIAN, "question: function words"),
-    listed!(DUTCH, "question: function words"),
-];
-
 /// For each word, whether it is a function word in the most likely languages of the question.
 pub(super) fn are_function_words(words: &[&str]) -> Vec<bool> {
-    let counts = LANGUAGES.map(|language| words.iter().filter(|word| language.contains(word)).count());
+    let counts = FUNCTION_WORDS.map(|language| words.iter().filter(|word| language.contains(word)).count());
     let most = counts.iter().copied().max().unwrap_or_default();
-    let likely: Vec<&[&str]> =
-        LANGUAGES.into_iter().zip(counts).filter(|(_, count)| *count == most).map(|(language, _)| language).collect();
+    let likely: Vec<&[&str]> = FUNCTION_WORDS
+        .into_iter()
+        .zip(counts)
+        .filter(|(_, count)| *count == most)
+        .map(|(language, _)| language)
+        .collect();
     words.iter().map(|word| likely.iter().any(|language| language.contains(word))).collect()
 }
 

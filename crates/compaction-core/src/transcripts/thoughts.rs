@@ -2,6 +2,7 @@
 
 use super::shared::{Piece, add_said, line_at};
 use super::specstory::Fence;
+use crate::phrases::FUNCTION_WORDS;
 
 /// Latin letters.
 const LATIN: [std::ops::RangeInclusive<char>; 2] = ['A'..='\u{24f}', '\u{1e00}'..='\u{1eff}'];
@@ -28,85 +29,8 @@ const PERSON: [&str; 10] = [
     "ask the user",
     "have the user",
 ];
-/// Frequent words of English, which other languages do not have.
-const ENGLISH: [&str; 20] = [
-    "the", "is", "to", "and", "of", "let", "i", "it", "this", "that", "was", "are", "with", "now", "still", "for",
-    "have", "what", "just", "they",
-];
-/// Frequent words of other languages with Latin letters, which English does not have.
-const OTHER_LANGUAGES: [&str; 71] = [
-    "el",
-    "la",
-    "los",
-    "las",
-    "que",
-    "de",
-    "del",
-    "en",
-    "un",
-    "una",
-    "por",
-    "con",
-    "para",
-    "est\u{e1}",
-    "ya",
-    "lo",
-    "le",
-    "les",
-    "des",
-    "du",
-    "et",
-    "est",
-    "une",
-    "dans",
-    "pour",
-    "sur",
-    "avec",
-    "der",
-    "die",
-    "das",
-    "und",
-    "ist",
-    "nicht",
-    "ich",
-    "ein",
-    "eine",
-    "mit",
-    "auf",
-    "den",
-    "zu",
-    "il",
-    "di",
-    "che",
-    "per",
-    "sono",
-    "non",
-    "della",
-    "o",
-    "os",
-    "n\u{e3}o",
-    "uma",
-    "em",
-    "como",
-    "het",
-    "een",
-    "van",
-    "niet",
-    "op",
-    "je",
-    "te",
-    "se",
-    "esto",
-    "y",
-    "s\u{ed}",
-    "es",
-    "tu",
-    "su",
-    "al",
-    "pero",
-    "m\u{e1}s",
-    "eso",
-];
+/// Most words of a paragraph that are read to know its language.
+const MOST_WORDS: usize = 64;
 /// A paragraph has another script if one of this number of its letters, or the first one, has.
 const SHARE: usize = 3;
 
@@ -164,22 +88,22 @@ fn words_in_other_language(parts: &[&str]) -> Option<usize> {
 }
 
 fn is_english(part: &str) -> bool {
-    share_of(part, &ENGLISH) > 0
+    let [english, others @ ..] = function_words(part);
+    english > 0 && others.into_iter().all(|count| count <= english)
 }
 
-/// Whether words of another language are at least as many as the English ones, and more than one.
+/// Whether words of another language are more than one, and more than the English ones.
 fn is_in_other_language(part: &str) -> bool {
-    let other = share_of(part, &OTHER_LANGUAGES);
-    other > 1 && other > 2 * share_of(part, &ENGLISH)
+    let [english, others @ ..] = function_words(part);
+    others.into_iter().any(|count| count > 1 && count > english)
 }
 
-/// The number of words of a list in a paragraph, outside of fences.
-fn share_of(part: &str, list: &[&str]) -> usize {
-    let words = || part.split(|one: char| !one.is_alphanumeric() && one != '\'');
-    if part.starts_with("```") {
-        return 0;
-    }
-    words().filter(|word| list.contains(&word.to_lowercase().as_str())).count()
+/// The number of function words of each language in a paragraph that is no fence.
+fn function_words(part: &str) -> [usize; FUNCTION_WORDS.len()] {
+    let words = part.split(|one: char| !one.is_alphanumeric() && one != '\'').filter(|word| !word.is_empty());
+    let limit = if part.starts_with("```") { 0 } else { MOST_WORDS };
+    let words: Vec<String> = words.take(limit).map(str::to_lowercase).collect();
+    FUNCTION_WORDS.map(|language| words.iter().filter(|word| language.contains(&word.as_str())).count())
 }
 
 /// The number of paragraphs of a thought without titles.
