@@ -35,6 +35,7 @@ mod companions;
 pub(crate) mod completed;
 pub(crate) mod conclusions;
 pub(crate) mod constraints;
+pub(crate) mod contrasts;
 mod corrections;
 pub(crate) mod counts;
 mod coverage;

@@ -2,6 +2,7 @@
 
 mod alike;
 mod blocked;
+mod decided;
 mod deeds;
 mod done;
 mod finished;
@@ -129,6 +130,7 @@ impl Candidates {
         let answers_first = builder.order();
         let has_failed_runs = builder.failed_runs();
         builder.notes();
+        builder.contrasts();
         builder.milestones();
         builder.changes();
         builder.repository();

@@ -8,7 +8,7 @@ use super::constraints::{TASKS, is_constraint};
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::names::ending;
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
-use super::problems::reports;
+use super::problems::{is_problem, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
 use super::statements::{sentences, without_marker};
@@ -60,6 +60,8 @@ static POINTING: WordList = word_list!("answers: pointing");
 static CHOOSING: WordList = word_list!("answers: choosing");
 /// Words of questions that offer to find out whether something is true.
 static CHECKING: WordList = word_list!("answers: checking");
+/// Words for what is wrong with what a person sees.
+static WRONG: WordList = word_list!("answers: wrong");
 /// Words of questions about what the person did or sees. The answer to one decides nothing.
 static FACTS: WordList = word_list!("answers: facts");
 /// Words of questions that ask whether the model understood what the person meant.
@@ -104,7 +106,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let all = own_sentences(answer);
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
-        (Some(at), _) if FACTS.is_said(all[at]) => return None,
+        (Some(at), _) if FACTS.is_said(all[at]) || asks_what_is_wrong(&all[..=at]) => return None,
         // An assent to continue also accepts what was recommended, and decides nothing else.
         (Some(at), Some(Verdict::Assent))
             if is_routine(all[at]) || only_agrees(words, &plain) && !lets_choose(all[at]) =>
@@ -176,6 +178,22 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let is_bare = verdict == Some(Verdict::Assent) && !says_more;
     Some(Answered { item, is_bare, is_verdict: verdict.is_some() })
 }
+
+/// Whether the last sentences are questions, and one of them asks whether something is wrong: `Is it still too small? Is
+/// it something else?` An answer to them reports what is seen.
+fn asks_what_is_wrong(asked: &[&str]) -> bool {
+    let mut last = asked.iter().rev().take_while(|one| is_question(one)).peekable();
+    let mut count = 0;
+    let is_wrong = last.any(|one| {
+        count += 1;
+        let told = one.trim_end_matches(['?', '\u{ff1f}', ' ']);
+        is_problem(told) || WRONG.is_said(told)
+    });
+    is_wrong && count + last.count() >= FEWEST_ASKED
+}
+
+/// Fewest questions that ask what is wrong.
+const FEWEST_ASKED: usize = 2;
 
 /// The paragraph of `answer` with a question, without the marks of lists, behind the list before it if the question is
 /// about what stands there.

@@ -14,6 +14,21 @@ static POINTING: WordList = word_list!(SPACED, "bans: pointing");
 /// Words of a ban that holds under a condition.
 static CONDITIONS: WordList = word_list!(SPACED, "bans: conditions");
 
+/// First words of an order that limits the answer, and words for the answer behind them.
+static ONLY: WordList = word_list!(SPACED, "bans: only");
+static GIVING: WordList = word_list!(SPACED, "bans: giving");
+
+/// Most words of an order that limits the answer.
+const MOST_OF_ANSWER: usize = 14;
+
+/// Whether a demand only says what the answer is to contain: `only the prompt, give me the exact text`.
+pub(crate) fn limits_answer(demand: &str) -> bool {
+    let words = normalised(demand);
+    words.split_whitespace().count() <= MOST_OF_ANSWER
+        && (ONLY.starts(&words) && GIVING.is_in(&words) || GIVING.starts(&words) && ONLY.is_in(&words))
+        && is_unbounded(demand)
+}
+
 /// Most words of a clause that forbids something without naming it.
 const MOST_WORDS: usize = 5;
 
@@ -52,6 +67,32 @@ fn points(clause: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_answer_is_to_contain_belongs_to_its_request() {
+        for demand in [
+            "only the prompt, give me the exact text",
+            "just give me the command",
+            "SOLO EL PROMPT, dame el texto exacto",
+            "dame solo el comando",
+            "nur den Befehl, bitte",
+            "donne-moi seulement la liste",
+            "me dê apenas o texto",
+            "dammi solo il comando",
+            "только код",
+            "geef me alleen de lijst",
+        ] {
+            assert!(limits_answer(demand), "{demand}");
+        }
+        for demand in [
+            "always give me only the command",
+            "only use tabs",
+            "give me the list of all files",
+            "when it is done, tell me only yes",
+        ] {
+            assert!(!limits_answer(demand), "{demand}");
+        }
+    }
 
     #[test]
     fn a_ban_on_any_deed_belongs_to_its_request() {

@@ -873,6 +873,7 @@ impl<'a> Collector<'a> {
     fn read_plan_text(&mut self, call: &ToolCall, place: SourcePosition<'a>) {
         let Some(text) = plan_text(call) else { return };
         let parts: Vec<Part<'_>> = parts(&text).collect();
+        self.dialogue.note_plan(place.position, &text);
         self.statements.add_model(place, &parts, &frames(&text, &parts), true);
         self.dialogue.add_decisions(place, &parts, (true, false), &mut self.notes);
     }

@@ -9,7 +9,7 @@ use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
 use super::noise::praises;
-use super::stated::chooses;
+use super::stated::{chooses, reports_problem};
 use super::statements::{is_prose, sentences};
 use super::templates::task;
 use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, unspaced, word_list};
@@ -190,7 +190,8 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     let reasoned = with_reason(&plain);
     let has_reason = reasoned.is_some() || OTHER_REASONS.is_said_in(sentence, &words);
     let describes = || !has_piece(sentence, COMPARING.pieces) && !has_agent(&words) && !chooses(&words);
-    let is_made = is_chosen || has_reason && has_name(sentence) && !describes();
+    // Why something failed is no choice.
+    let is_made = is_chosen || has_reason && has_name(sentence) && !describes() && !reports_problem(&words);
     let item = if is_made { reasoned.unwrap_or(plain) } else { plain };
     Some(Choice { item, has_reason, is_made })
 }

@@ -382,6 +382,8 @@ pub(crate) const NOTHING_RUN: &str = "nothing was run since the last change";
 pub(crate) const CHOICE_OF_USER: &str = "Waiting: the user chooses between: ";
 /// Starts the step of an answer that offers options.
 pub(crate) const OFFERED: &str = "The assistant offered: ";
+/// Starts an order of a person for one way of several that was carried out.
+pub(crate) const WANTED: &str = "The user wanted, and it was made so: ";
 /// Starts the decision of a person who took one of them.
 pub(crate) const CHOSE: &str = "The user chose: ";
 /// Starts what a person decided in their own words, and what they answered to a question of a tool.

@@ -25,6 +25,8 @@ static COMPARING: WordList = word_list!("properties: comparing");
 /// Words with which something has to be, and the verbs behind them that say what it is like.
 static MODAL: WordList = word_list!("properties: modal");
 static VERBS: WordList = word_list!(SPACED, "properties: verbs");
+/// Such words with which a sentence may begin.
+static MODAL_FIRST: WordList = word_list!(SPACED, "properties: modal first");
 /// Words behind such a verb that only say that something is to be done.
 static EMPTY: WordList = word_list!(SPACED, "properties: empty");
 /// Words with which a person wants something to be so, and what follows them.
@@ -124,7 +126,8 @@ fn must_be(words: &str) -> bool {
         let verb = behind.iter().take(MOST_BETWEEN + 1).position(|word| VERBS.has(word));
         let is_last = || behind.len() > 1 && behind.last().is_some_and(|last| VERBS.has(last));
         let says = verb.is_some_and(|verb| behind.get(verb + 1).is_some_and(|next| !EMPTY.has(next)));
-        !before.is_empty() && !OF_SELF.has(before) && (says || is_last())
+        let is_first = before.is_empty() && MODAL_FIRST.has(modal);
+        (is_first || !before.is_empty()) && !OF_SELF.has(before) && (says || is_last())
     })
 }
 
@@ -177,6 +180,8 @@ mod tests {
         for told in [
             "These too should be global and stand on the path",
             "it must support two printers",
+            "Tiene que estar todo en azul",
+            "Deve essere tutto in una pagina",
             "exclude the old menu",
             "I forgot the plugin, remove that entirely",
             "leave it alone",

@@ -33,11 +33,11 @@ use super::rulings::{ruled, rules};
 use super::slash::RESETS;
 use super::standing::standing_wish;
 use super::stated::{SentencePlace, is_choice_of_person, is_way, stated};
-use super::statements::{Part, is_prose, sentences, without_marker};
+use super::statements::{Part, is_prose, parts, sentences, without_marker};
 use super::steps::{explicit_steps, is_applied};
 use super::templates::is_procedure;
 use super::terms::TextHashing;
-use super::text::{WordList, clip, clip_middle, normalised, one_line, unspaced, word_list};
+use super::text::{WordList, clip, clip_clauses, clip_middle, normalised, one_line, unspaced, word_list};
 use super::{Request, RequestWeight};
 use crate::phrases::SPACED;
 use crate::text::{prefix_utf16, utf16_len};
@@ -178,6 +178,8 @@ pub(super) struct Dialogue<'a> {
     answers: VecDeque<Answer<'a>>,
     /// The newest question of a call with options.
     offer: Option<Offer>,
+    /// The newest plan of a call, in short, with its position.
+    planned: Option<(u64, String)>,
     /// The questions that the person left to the model, until it says something.
     left: Option<(SourcePosition<'a>, String)>,
     pub(super) answered: u64,
@@ -228,7 +230,9 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.lift(sentence, place);
         }
         for constraint in constraints(sentence).filter(|_| is_typed(sentence) && !tells_fault(sentence)) {
-            let told = with_list(text, constraint).or_else(|| with_file(text, constraint));
+            let constraint = constraint.trim_start_matches(['\u{2192}', ' ']);
+            let asked = || answered_line(text, constraint).filter(|_| is_reply);
+            let told = with_list(text, constraint).or_else(asked).or_else(|| with_file(text, constraint));
             let told = told.or_else(|| with_right(text, constraint)).or_else(|| with_sentence_before(text, constraint));
             notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
@@ -242,8 +246,9 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
         !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && is_typed(sentence)
     };
     let told = all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_tell(*at, sentence, *is_prose));
-    let told = told.filter(|(_, (sentence, _))| constraints(sentence).next().is_none());
-    let wishes = told.flat_map(|(_, (sentence, _))| wishes(sentence)).filter(|told| !tells_fault(told));
+    let told = told.map(|(_, (sentence, _))| sentence.trim_start_matches(['\u{2192}', ' ']));
+    let told = told.filter(|sentence| constraints(sentence).next().is_none());
+    let wishes = told.flat_map(wishes).filter(|told| !tells_fault(told));
     for told in wishes.take(MOST_PROPERTIES) {
         let asked = answered_line(text, told).filter(|_| is_reply);
         notes.add(NoteKind::Constraint, asked.as_deref().unwrap_or(told), place, false);
@@ -428,7 +433,10 @@ impl<'a> Dialogue<'a> {
             if !is_procedure(text) {
                 read_constraints(place, text, false, notes);
             }
-            self.read_choice(place, text, notes);
+            match is_approval(text) {
+                true => self.read_approval(place, notes),
+                false => self.read_choice(place, text, notes),
+            }
             self.read_rejections(place, text, notes);
             self.read_correction(place, text, notes);
         }
@@ -506,6 +514,22 @@ impl<'a> Dialogue<'a> {
         let is_new = |at: u64| !notes.has(NoteKind::Decision, |note| note.position == at);
         if let Some(item) = newest.filter(|one| is_new(one.position)).and_then(|one| agreed(&one.text, text)) {
             notes.add(NoteKind::Decision, &item, place, false);
+        }
+    }
+
+    /// Records the text of a plan in a call.
+    pub(super) fn note_plan(&mut self, position: u64, text: &str) {
+        self.planned = planned(text).map(|plan| (position, plan));
+    }
+
+    /// Adds the plan that the person approved: the newest one of a call, or else the newest answer.
+    fn read_approval(&self, place: SourcePosition<'a>, notes: &mut NoteList) {
+        let asked = self.requests.iter().rev().find(|request| request.asks_for_work());
+        let asked_at = asked.map_or(0, |request| request.position);
+        let of_call = self.planned.as_ref().filter(|(position, _)| *position > asked_at).map(|(_, plan)| plan.clone());
+        let newest = || self.answers.back().filter(|answer| answer.place.position > asked_at);
+        if let Some(plan) = of_call.or_else(|| planned(&newest()?.text)) {
+            notes.add(NoteKind::Decision, &format!("{AGREED}{plan}"), place, false);
         }
     }
 
@@ -748,6 +772,24 @@ impl<'a> Dialogue<'a> {
         self.requests
     }
 }
+
+/// Longest plan in a decision, in UTF-16 units.
+const LONGEST_PLAN: usize = 320;
+/// Fewest sentences and headings of a plan.
+const FEWEST_OF_PLAN: usize = 3;
+
+/// The title of a plan with its first sentences.
+fn planned(text: &str) -> Option<String> {
+    let told = parts(text).filter_map(|part| match part {
+        Part::Sentence(text) | Part::Heading(text) => Some(without_bold(&one_line(text)).into_owned()),
+        Part::Code(_) => None,
+    });
+    let told: Vec<String> = told.take(MOST_SENTENCES_OF_PLAN).collect();
+    (told.len() >= FEWEST_OF_PLAN).then(|| clip_clauses(&told.join("; "), LONGEST_PLAN))
+}
+
+/// Most sentences of a plan that are read.
+const MOST_SENTENCES_OF_PLAN: usize = 24;
 
 /// Most words of a label.
 const LABEL_WORDS: usize = 3;

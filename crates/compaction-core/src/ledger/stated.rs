@@ -151,6 +151,11 @@ enum Made {
     Doing,
 }
 
+/// Whether `normalised` words report a problem.
+pub(super) fn reports_problem(words: &str) -> bool {
+    words.split_whitespace().any(|word| PROBLEMS.has(word))
+}
+
 /// Whether someone who chooses comes before a verb of choosing. `words` are normalised.
 pub(super) fn chooses(words: &str) -> bool {
     let all: Vec<&str> = words.split_whitespace().collect();
@@ -194,7 +199,10 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
             false => Made::Done,
         });
     }
-    FORMS.is_in(normal).then_some(Made::Done)
+    // Why something failed is no choice: `it failed because I used a`.
+    let form = FORMS.found_in(normal).next()?;
+    let before = normal[..form.0].split_whitespace();
+    (!before.into_iter().any(|word| PROBLEMS.has(word))).then_some(Made::Done)
 }
 
 /// The positions of those who choose and of the verbs of choosing after them.

@@ -13,8 +13,8 @@ use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, is_typed, typed};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{
-    AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, NOT_ANSWERED, OBJECTED_TO_ANSWER,
-    PARTLY_DONE, PASTED, STOPPED, TAKEN_BACK, THEN, UNDID_WORK, undone,
+    AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FINISHED, FOR_THE_USER, NOT_ANSWERED,
+    OBJECTED_TO_ANSWER, PARTLY_DONE, PASTED, STOPPED, TAKEN_BACK, THEN, UNDID_WORK, WORKED_ON, undone,
 };
 use crate::ledger::pasted::behind_terminal;
 use crate::ledger::problems::{is_conditional, is_waiting, pasted_error, reports};
@@ -199,6 +199,15 @@ impl<'a> Builder<'a> {
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let changes = self.ledger.files.iter().map(|file| file.changed_at);
         changes.chain(milestones.map(|one| one.position)).any(|at| turn.contains(&at))
+    }
+
+    /// Whether something was made for a request, and not undone.
+    pub(super) fn is_made_for(&self, request: &Request) -> bool {
+        let mut later = self.ledger.requests.iter().filter(|one| one.position > request.position);
+        let turn = request.position..later.next().map_or(u64::MAX, |one| one.position);
+        let made = self.ledger.notes_of(NoteKind::Done).filter(|note| turn.contains(&note.position));
+        let tells = |note: &Note| [FINISHED, WORKED_ON].iter().any(|start| note.text.starts_with(start));
+        made.filter(|note| tells(note)).any(|note| !self.is_undone(note)) || self.has_changed_for(request)
     }
 
     /// Ends the item of an earlier request with its result, if that is known.

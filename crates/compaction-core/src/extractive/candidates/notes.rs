@@ -10,10 +10,10 @@ use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
-use crate::ledger::bans::{forbids_any_deed, forbids_pointing};
+use crate::ledger::bans::{forbids_any_deed, forbids_pointing, limits_answer};
 use crate::ledger::choices::{is_process, stems};
 use crate::ledger::constraints::{
-    begins_with_use, forbids, gives_task, is_bound, is_constraint, lasts, names_it, orders_once, says_how_long,
+    begins_with_use, clauses, forbids, gives_task, is_bound, is_constraint, lasts, names_it, orders_once, says_how_long,
 };
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
@@ -22,6 +22,7 @@ use crate::ledger::notes::{
 };
 use crate::ledger::problems::is_conditional;
 use crate::ledger::properties::has_property;
+use crate::ledger::requests::WORK;
 use crate::ledger::rules::{begins_mission, holds_from_now_on, is_of_mission, listed_rules, only_goes_ahead};
 use crate::ledger::stated::is_provisional;
 use crate::ledger::steps::{addresses, is_of_person};
@@ -117,6 +118,12 @@ impl<'a> Builder<'a> {
                         && !has_property(&note.text)
                         && !stressed.contains(&std::ptr::from_ref(note))
                         && !current.contains(&std::ptr::from_ref(note)) =>
+                {
+                    continue;
+                }
+                // It was a task, and what was made for it is there.
+                NoteKind::Constraint
+                    if self.is_made_to_measure(note) && !stressed.contains(&std::ptr::from_ref(note)) =>
                 {
                     continue;
                 }
@@ -410,6 +417,20 @@ impl<'a> Builder<'a> {
         demand.position > 0 && self.is_closed_for(demand) && orders_once(&demand.text)
     }
 
+    /// Whether a demand begins with a task, says what its result is to be like, and its request was answered before
+    /// [`CARRIED_OUT_AFTER`] other ones came.
+    fn is_made_to_measure(&self, demand: &Note) -> bool {
+        let own = || self.ledger.requests.iter().rev().find(|request| request.position == demand.position);
+        demand.position > 0
+            && self.requests_since(demand) >= CARRIED_OUT_AFTER
+            && clauses(&demand.text).any(|clause| WORK.begins(clause))
+            && has_property(&demand.text)
+            && !forbids(&demand.text)
+            && !says_how_long(&demand.text, false)
+            && !holds_from_now_on(&demand.text)
+            && own().is_some_and(|request| request.is_answered)
+    }
+
     /// The words that stand behind demands that are listed.
     fn later_words(&self) -> HashSet<&'a str> {
         let later = |note: &'a Note| note.text.split_once(LATER)?.1.strip_suffix("\")");
@@ -425,7 +446,7 @@ impl<'a> Builder<'a> {
         let next = later.find(|request| request.position > demand.position);
         let Some(next) = next.filter(|_| demand.position > 0) else { return false };
         forbids_any_deed(&demand.text) && self.with_turn.changed_at() > next.position
-            || forbids_pointing(&demand.text) && self.is_closed_for(demand)
+            || (forbids_pointing(&demand.text) || limits_answer(&demand.text)) && self.is_closed_for(demand)
     }
 
     /// Whether the request with a demand was answered and another one followed, or several did.
