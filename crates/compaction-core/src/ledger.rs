@@ -84,6 +84,7 @@ mod tasks;
 pub(crate) mod templates;
 pub(crate) mod terms;
 pub(crate) mod text;
+mod under_way;
 mod withdrawals;
 
 use std::collections::{BTreeMap, HashSet};
