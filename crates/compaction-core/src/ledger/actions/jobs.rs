@@ -10,12 +10,12 @@ use crate::tools::running;
 /// Number of messages of the person after which a command in the background is no longer listed.
 const TURNS_OF_JOB: usize = 2;
 /// Most commands in the background.
-const MOST_JOBS: usize = 3;
+const MOST_JOBS: usize = 6;
 
 /// Number of such messages after which an agent in the background is no longer listed, besides these.
 const MORE_OF_AGENT: usize = 2;
 /// How results begin that only say that an agent works in the background.
-const AGENT_BEGUN: [&str; 3] = ["Backgrounded agent", "Async agent launched", "Agent launched in the background"];
+const AGENT_BEGUN: [&str; 4] = ["Backgrounded agent", "Running in the background", "Async agent launched", "Agent launched in the background"];
 
 /// What comes before and after the title of a job in the notice of its end.
 const TITLED: [&str; 2] = ["Agent \"", "Background command \""];
