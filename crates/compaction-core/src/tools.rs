@@ -503,10 +503,15 @@ impl Plan {
         (items.len() > 1 || merges).then_some(Self { items, merges })
     }
 
-    /// Reads an item of a list with the mark of its state before it: `⏳ x`. An item without letters is none.
+    /// Reads an item of a list with the mark of its state before it: `⏳ x (running)`. An item without letters is none. Words in
+    /// brackets at the end of an open task repeat its state.
     pub fn marked(item: &str) -> Option<PlanItem> {
         let (_, status) = MARKS.iter().find(|(marks, _)| item.starts_with(*marks))?;
         let text = item.trim_start_matches(|one: char| !one.is_alphanumeric()).trim();
+        let state = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+        let is_state = |words: &str| !words.contains(['.', '/', '_', '`']);
+        let bare = state.filter(|(_, words)| *status != PlanStatus::Completed && is_state(words)).map(|(bare, _)| bare);
+        let text = bare.unwrap_or(text);
         text.contains(char::is_alphabetic).then(|| new_item(text, *status))
     }
 

@@ -222,8 +222,7 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
         return None;
     }
     let words: Vec<&str> = message.split_whitespace().collect();
-    // The answers to several questions are not for the newest one.
-    if words.iter().filter(|word| is_label_of_question(word)).nth(1).is_some() {
+    if answers_several(message) {
         return None;
     }
     // A small letter alone is a label, and so is a capital that does not begin a sentence. A number is a label if no
@@ -246,6 +245,11 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     let is_taken = |option: &&str| option.split_once(". ").is_some_and(|(sign, _)| is_named(sign));
     let taken: Vec<&str> = offered.split(SEPARATOR).filter(is_taken).collect();
     (!taken.is_empty()).then(|| taken.join("; "))
+}
+
+/// Whether a message answers several questions by their labels. Then an option of the newest question is not its answer.
+fn answers_several(message: &str) -> bool {
+    message.split_whitespace().filter(|word| is_label_of_question(word)).nth(1).is_some()
 }
 
 /// Whether a word is the label of a question before its answer: `F1:`, `2:`.
@@ -323,6 +327,9 @@ pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
         let end = [" - ", " \u{2014} ", " \u{2013} ", ": ", " ("].iter().filter_map(|mark| text.find(mark)).min();
         stems(&text[..end.unwrap_or(text.len())])
     };
+    if answers_several(message) {
+        return None;
+    }
     let said = stems(message);
     if message.contains(['?', '\u{ff1f}']) && !sentences(message).any(|one| !one.ends_with(['?', '\u{ff1f}'])) {
         return None;

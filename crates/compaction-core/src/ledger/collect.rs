@@ -778,7 +778,8 @@ impl<'a> Collector<'a> {
         // A copied screen shows a call that was only started as words.
         let stop = assistant.stop_reason.as_deref().filter(|_| !is_cut_off && !is_call(&text));
         // What runs in the background ends the turn later.
-        let stop = stop.filter(|stop| *stop != "stop" || !waits_for_work(&text));
+        let waits = stop == Some("stop") && waits_for_work(&text);
+        let stop = stop.filter(|_| !waits);
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.retract(&retractions(&text, &parts), place);
@@ -853,6 +854,11 @@ impl<'a> Collector<'a> {
             }
         }
         self.note_end(assistant, place);
+        // What the model said before is not the end of the turn, either.
+        if waits && self.dialogue.break_off() {
+            self.asked.break_off();
+            self.is_behind_answer = false;
+        }
     }
 
     /// Drops what the model said about a state that ended.

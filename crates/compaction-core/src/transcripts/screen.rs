@@ -323,7 +323,8 @@ impl Marks {
         let starts = |signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
         let indentation = line.len() - line.trim_start_matches(' ').len();
         let is_agents = !self.is_strict && claude_screen::begins_agents(line);
-        let is_folded = !is_agents && self.folded.is_some_and(|end| line.trim_end().ends_with(end))
+        let is_folded = !is_agents
+            && self.folded.is_some_and(|end| line.trim_end().ends_with(end))
             && (starts(self.model) || indentation == FLAT && is_behind_blank);
         let is_compaction = self.is_strict && line.trim_end() == COMPACTED;
         let (what, part) = if is_folded || is_compaction {

@@ -387,7 +387,11 @@ fn call_at(text: &str, line: &str, is_below: bool, is_behind_calls: bool) -> Opt
 
 /// Whether each line has the mark of a change or the two spaces of the export, and one of them is unchanged.
 fn is_exported_diff(content: &str) -> bool {
-    let is_marked = |line: &str| line.trim().is_empty() || ["  ", "+ ", "- "].iter().any(|mark| line.starts_with(mark)) || matches!(line, "+" | "-");
+    let is_marked = |line: &str| {
+        line.trim().is_empty()
+            || ["  ", "+ ", "- "].iter().any(|mark| line.starts_with(mark))
+            || matches!(line, "+" | "-")
+    };
     content.lines().all(is_marked)
         && content.lines().any(|line| line.starts_with("  "))
         && content.lines().any(|line| line.starts_with(['+', '-']))

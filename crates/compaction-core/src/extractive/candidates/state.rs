@@ -28,8 +28,8 @@ use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_announcement, is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, ANSWERED_SO, BROKEN_OFF, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, LATEST_WORDS,
-    NOTHING_RUN, NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
+    ANNOUNCED, ANSWER, ANSWERED_SO, BROKEN_OFF, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP,
+    LATEST_WORDS, NOTHING_RUN, NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
 };
 use crate::ledger::problems::{own_words, reports};
 use crate::ledger::statements::{prose, sentences, without_marker};

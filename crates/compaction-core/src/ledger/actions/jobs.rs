@@ -15,7 +15,8 @@ const MOST_JOBS: usize = 6;
 /// Number of such messages after which an agent in the background is no longer listed, besides these.
 const MORE_OF_AGENT: usize = 2;
 /// How results begin that only say that an agent works in the background.
-const AGENT_BEGUN: [&str; 4] = ["Backgrounded agent", "Running in the background", "Async agent launched", "Agent launched in the background"];
+const AGENT_BEGUN: [&str; 4] =
+    ["Backgrounded agent", "Running in the background", "Async agent launched", "Agent launched in the background"];
 
 /// What comes before and after the title of a job in the notice of its end.
 const TITLED: [&str; 2] = ["Agent \"", "Background command \""];
@@ -28,7 +29,8 @@ const MOST_ENDS: usize = 16;
 
 /// The titles of the jobs whose ends a text tells.
 fn ended_jobs(text: &str) -> impl Iterator<Item = &str> {
-    let starts = TITLED.iter().flat_map(move |start| text.match_indices(start).map(|(at, found)| &text[at + found.len()..]));
+    let starts =
+        TITLED.iter().flat_map(move |start| text.match_indices(start).map(|(at, found)| &text[at + found.len()..]));
     starts.filter_map(|rest| {
         let line = rest.lines().next()?;
         let ends = line.match_indices('"').find(|(at, _)| ENDED.iter().any(|end| line[at + 1..].starts_with(end)));
@@ -158,7 +160,10 @@ mod tests {
     fn the_title_of_an_agent_ends_it() {
         for (text, left) in [
             ("Agent \"Check the \"menu\" page\" completed", &["Agent({\"input\":\"Print the menu\"})"][..]),
-            ("<summary>Agent \"Print the menu\" was stopped</summary>", &["Agent({\"input\":\"Check the \\\"menu\\\" page\"})"]),
+            (
+                "<summary>Agent \"Print the menu\" was stopped</summary>",
+                &["Agent({\"input\":\"Check the \\\"menu\\\" page\"})"],
+            ),
             (
                 "I started the agent \"Print the menu\" and completed the page.",
                 &["Agent({\"input\":\"Check the \\\"menu\\\" page\"})", "Agent({\"input\":\"Print the menu\"})"],
