@@ -85,6 +85,7 @@ mod tasks;
 pub(crate) mod templates;
 pub(crate) mod terms;
 pub(crate) mod text;
+mod under_way;
 mod withdrawals;
 
 use std::collections::{BTreeMap, HashSet};
@@ -411,7 +412,7 @@ pub(crate) fn person_words(text: &str) -> String {
 }
 
 /// Endings of pages of text.
-const PAGES: [&str; 6] = [".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"];
+const PAGES: [&str; 8] = [".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc", ".gitignore", ".gitattributes"];
 /// Names of files with such an ending that a build reads.
 const BUILD_FILES: [&str; 2] = ["CMakeLists.txt", "requirements"];
 /// The name of a value that a release changes and no check depends on.

@@ -503,6 +503,18 @@ impl Plan {
         (items.len() > 1 || merges).then_some(Self { items, merges })
     }
 
+    /// Reads an item of a list with the mark of its state before it: `⏳ x (running)`. An item without letters is none. Words in
+    /// brackets at the end of an open task repeat its state.
+    pub fn marked(item: &str) -> Option<PlanItem> {
+        let (_, status) = MARKS.iter().find(|(marks, _)| item.starts_with(*marks))?;
+        let text = item.trim_start_matches(|one: char| !one.is_alphanumeric()).trim();
+        let state = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+        let is_state = |words: &str| !words.contains(['.', '/', '_', '`']);
+        let bare = state.filter(|(_, words)| *status != PlanStatus::Completed && is_state(words)).map(|(bare, _)| bare);
+        let text = bare.unwrap_or(text);
+        text.contains(char::is_alphabetic).then(|| new_item(text, *status))
+    }
+
     /// Reads a list in Markdown: its checkboxes, or its list items if there are none.
     pub fn of_text(text: &str) -> Self {
         let lines = || text.lines().map(str::trim).filter_map(list_item_text).take(MOST_ITEMS);
@@ -552,8 +564,11 @@ fn stated_item(value: Json<'_>) -> Option<PlanItem> {
 /// Marks of tasks and their states.
 const MARKS: [(&[char], PlanStatus); 3] = [
     (&['\u{2612}', '\u{2611}', '\u{2714}', '\u{2713}', '\u{2705}', '\u{25fc}'], PlanStatus::Completed),
-    (&['\u{2610}', '\u{25fb}', '\u{25a1}', '\u{25cb}', '\u{2b1c}'], PlanStatus::Pending),
-    (&['\u{25d0}', '\u{25b6}', '\u{23f3}', '\u{25fe}'], PlanStatus::InProgress),
+    (
+        &['\u{2610}', '\u{25fb}', '\u{25a1}', '\u{25cb}', '\u{2b1c}', '\u{1f512}', '\u{23f8}', '\u{1f51c}'],
+        PlanStatus::Pending,
+    ),
+    (&['\u{25d0}', '\u{25b6}', '\u{23f3}', '\u{25fe}', '\u{1f504}', '\u{1f6a7}'], PlanStatus::InProgress),
 ];
 
 /// Reads a line of a printed list: `☒ x`, `- [~] x`, `1. [completed] x`, `#2 [pending] x`.

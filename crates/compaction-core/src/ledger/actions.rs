@@ -210,7 +210,12 @@ impl<'a> Actions<'a> {
     }
 
     /// Records words of the model.
-    pub(super) fn note_words(&mut self, text: &str) {
+    /// `is_all_done` says that nothing is left to do. Then no agent works any more.
+    pub(super) fn note_words(&mut self, text: &str, is_all_done: bool) {
+        self.jobs.note_ends(text);
+        if is_all_done {
+            self.jobs.end_agents();
+        }
         suffix_utf16(text.trim_end(), LAST_WORDS).clone_into(&mut self.words);
     }
 

@@ -222,6 +222,9 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
         return None;
     }
     let words: Vec<&str> = message.split_whitespace().collect();
+    if answers_several(message) {
+        return None;
+    }
     // A small letter alone is a label, and so is a capital that does not begin a sentence. A number is a label if no
     // noun can follow it: at the end, before a mark or before another number. Anything else is a word.
     let is_label = |at: usize, sign: &str| {
@@ -243,6 +246,23 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     let taken: Vec<&str> = offered.split(SEPARATOR).filter(is_taken).collect();
     (!taken.is_empty()).then(|| taken.join("; "))
 }
+
+/// Whether a message answers several questions by their labels. Then an option of the newest question is not its answer.
+fn answers_several(message: &str) -> bool {
+    message.split_whitespace().filter(|word| is_label_of_question(word)).nth(1).is_some()
+}
+
+/// Whether a word is the label of a question before its answer: `F1:`, `2:`.
+fn is_label_of_question(word: &str) -> bool {
+    let Some(label) = word.strip_suffix([':', '=', '\u{ff1a}']) else { return false };
+    let digits = label.trim_start_matches(|one: char| one.is_ascii_alphabetic());
+    label.len() - digits.len() <= LETTERS_OF_LABEL
+        && (1..=2).contains(&digits.len())
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Most letters before the number of a question.
+const LETTERS_OF_LABEL: usize = 3;
 
 /// The lettered options of a question.
 type LetteredOptions<'a> = Vec<(char, &'a str)>;
@@ -307,6 +327,9 @@ pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
         let end = [" - ", " \u{2014} ", " \u{2013} ", ": ", " ("].iter().filter_map(|mark| text.find(mark)).min();
         stems(&text[..end.unwrap_or(text.len())])
     };
+    if answers_several(message) {
+        return None;
+    }
     let said = stems(message);
     if message.contains(['?', '\u{ff1f}']) && !sentences(message).any(|one| !one.ends_with(['?', '\u{ff1f}'])) {
         return None;
@@ -532,6 +555,8 @@ mod tests {
         ] {
             assert_eq!(chosen(message, offered).as_deref(), expected, "{message}");
         }
+        let several = "F1: A; F2: no; F3: A; F4: a red one";
+        assert_eq!(chosen(several, "A. a red one; B. a green one"), None);
     }
 
     #[test]

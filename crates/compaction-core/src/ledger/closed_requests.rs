@@ -188,6 +188,12 @@ impl Asked {
         }
     }
 
+    /// Forgets the newest answer, which broke off.
+    pub(super) fn break_off(&mut self) {
+        self.answers.pop();
+        (self.reply, self.told, self.is_announcing, self.is_asking) = (None, None, false, false);
+    }
+
     /// What came of the request, of which `has_changed` says whether files changed for it.
     pub(super) fn outcome(&self, has_changed: bool) -> Option<&str> {
         self.reply.as_deref().or_else(|| self.told.as_deref().filter(|_| has_changed))

@@ -12,7 +12,7 @@ use super::closed_requests::{
     proposed_item, rejects, reopens, shows, tells_failure, with_files, worked_on_item, worked_on_start,
 };
 use super::commands::core_command;
-use super::completed::{is_call, is_qualified};
+use super::completed::{is_call, is_qualified, reports_all_done};
 use super::cues::{is_substantive, is_trivial};
 use super::delegations;
 use super::errors::{Errors, is_failed_request};
@@ -22,7 +22,7 @@ use super::names::{NameKind, Names};
 use super::noise::praises_first;
 use super::notes::{
     ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, Note, NoteKind, NoteList, OF_PERSON, ORDERED, PUSHED, SHOWN_CODE,
-    SourcePosition, TOOK_BACK, UNDID, UNDID_WORK, tells_work, undone,
+    STOPPED_BY_PERSON, SourcePosition, TOOK_BACK, UNDID, UNDID_WORK, tells_work, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
@@ -41,6 +41,7 @@ use super::superseded::{Ended, is_over, tells_commit};
 use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
 use super::text::{clip_middle, normalised, one_line, quote, without_thinking};
+use super::under_way::waits_for_work;
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary, person};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -103,6 +104,10 @@ pub struct Collector<'a> {
     expected: Option<Expected<'a>>,
     /// The requests whose work the person had undone, newest first, and where they did so; kept until the next request.
     undone: Option<(Vec<String>, SourcePosition<'a>)>,
+    /// Whether a complete answer is right before the next message, but for failures of requests to the model.
+    is_behind_answer: bool,
+    /// Why the newest answer broke off; kept until the model or the person goes on.
+    broken_off: Option<String>,
     /// Where the person told aider to undo a commit; kept until the next message says whether it did.
     undoing: Option<SourcePosition<'a>>,
 }
@@ -167,6 +172,8 @@ impl<'a> Collector<'a> {
             expected: None,
             undone: None,
             undoing: None,
+            is_behind_answer: false,
+            broken_off: None,
         };
         match (previous, previous_summary) {
             (Some(previous), _) => collector.restore(previous),
@@ -181,6 +188,7 @@ impl<'a> Collector<'a> {
         self.dialogue.answered = previous.answered;
         self.dialogue.earlier = previous.messages;
         self.dialogue.is_waiting = previous.is_waiting;
+        self.is_behind_answer = previous.messages > 0 && previous.answered == previous.messages;
         self.actions.restore(previous);
         self.errors.restore(&previous.errors);
         self.notes.restore(&previous.notes);
@@ -218,6 +226,9 @@ impl<'a> Collector<'a> {
             Body::Assistant(assistant) if assistant.tool_calls().any(resets) => {}
             Body::ToolResult { is_error: true, .. } => self.undoing = None,
             _ => self.take_back(),
+        }
+        if !matches!(&*body, Body::Assistant(_)) {
+            self.is_behind_answer = false;
         }
         let is_harness = matches!(&*body, Body::Custom { custom_type, .. } if custom_type == HARNESS_TYPE);
         if !is_harness && !matches!(&*body, Body::User { .. }) {
@@ -440,6 +451,7 @@ impl<'a> Collector<'a> {
         if words.trim().is_empty() {
             self.asked.remind(place.position);
         } else {
+            self.broken_off = None;
             self.end_removal();
             self.errors.go_on();
             self.newest_calls.end_turn();
@@ -761,11 +773,13 @@ impl<'a> Collector<'a> {
         let (own, is_cut_off) = without_closing_lines(&whole);
         let text = with_joined_lines(own.into());
         if assistant.tool_calls().next().is_none() && is_failed_request(&text) {
-            self.errors.add(None, &super::error_line(&text), place, false);
-            return;
+            return self.note_failure(Some(&text), place);
         }
         // A copied screen shows a call that was only started as words.
         let stop = assistant.stop_reason.as_deref().filter(|_| !is_cut_off && !is_call(&text));
+        // What runs in the background ends the turn later.
+        let waits = stop == Some("stop") && waits_for_work(&text);
+        let stop = stop.filter(|_| !waits);
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.retract(&retractions(&text, &parts), place);
@@ -793,7 +807,7 @@ impl<'a> Collector<'a> {
         let answer = if is_closing { text.clone().into_owned() } else { String::new() };
         if has_words {
             self.newest_calls.note_words(&text, place.position);
-            self.actions.note_words(&text);
+            self.actions.note_words(&text, is_final && reports_all_done(&text));
         }
         let since = self.actions.last_call().max(self.first - 1).max(self.asked_at());
         self.errors.read_remark(&text, since);
@@ -839,7 +853,12 @@ impl<'a> Collector<'a> {
                 self.asked.answer_with(place.position, acted, &answer);
             }
         }
-        self.note_failure(assistant, place);
+        self.note_end(assistant, place);
+        // What the model said before is not the end of the turn, either.
+        if waits && self.dialogue.break_off() {
+            self.asked.break_off();
+            self.is_behind_answer = false;
+        }
     }
 
     /// Drops what the model said about a state that ended.
@@ -878,14 +897,36 @@ impl<'a> Collector<'a> {
         self.dialogue.add_decisions(place, &parts, (true, false), &mut self.notes);
     }
 
-    /// Records a failed request to the model. A later answer resolves it.
-    fn note_failure(&mut self, assistant: &Assistant, place: SourcePosition<'a>) {
+    /// Records how an answer ended.
+    fn note_end(&mut self, assistant: &Assistant, place: SourcePosition<'a>) {
+        let is_silent = assistant.content.iter().all(|block| matches!(block, Block::Thinking(_)));
         match (assistant.stop_reason.as_deref(), &assistant.error_message) {
-            (Some("error"), Some(error)) => {
-                self.errors.add(None, &super::error_line(error), place, false);
+            (Some("error"), error) => self.note_failure(error.as_deref(), place),
+            // A person who stops the model at a prompt that waits for them stops no work.
+            (Some("aborted"), _) if self.is_behind_answer && is_silent => {}
+            (Some("aborted"), _) => {
+                self.broken_off.get_or_insert_with(|| STOPPED_BY_PERSON.to_owned());
+                self.is_behind_answer = false;
             }
-            _ => self.errors.resolve(None),
+            (stop, _) => {
+                self.errors.resolve(None);
+                self.broken_off = None;
+                self.is_behind_answer = stop == Some("stop") && !is_silent;
+            }
         }
+    }
+
+    /// Records a failed request to the model. A later answer resolves it. The words right before it are all that came of
+    /// an answer.
+    fn note_failure(&mut self, error: Option<&str>, place: SourcePosition<'a>) {
+        let line = super::error_line(error.unwrap_or_default());
+        if error.is_some() {
+            self.errors.add(None, &line, place, false);
+        }
+        if std::mem::take(&mut self.is_behind_answer) && self.dialogue.break_off() {
+            self.asked.break_off();
+        }
+        self.broken_off = Some(line);
     }
 
     /// Reads the names in a call. Text of an edit other than paths counts as written to a file.
@@ -963,7 +1004,7 @@ impl<'a> Collector<'a> {
             is_waiting: self.dialogue.is_waiting,
             newest_answer: self.dialogue.take_newest(),
             reply,
-            last_step: LastStep { jobs, ..self.newest_calls.finish(self.tools) },
+            last_step: LastStep { jobs, broken_off: self.broken_off, ..self.newest_calls.finish(self.tools) },
             requests: self.dialogue.finish(),
             statements,
             results,

@@ -1,6 +1,7 @@
 //! What the model reports as done: single tasks of a plan by their labels, the items of a list of finished work, and all
 //! of the work.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::bold::without_bold;
@@ -49,6 +50,8 @@ const CLAUSES: [char; 7] = [',', ';', '.', '!', '\u{ff0c}', '\u{3002}', '\u{ff1b
 const LONGEST_LABEL: usize = 6;
 /// Number of first and last sentences of an answer of which one may say that all is done.
 const ENDS: usize = 2;
+/// Most digits of the number of tasks.
+const MOST_DIGITS: usize = 3;
 /// Longest title of a list of finished work, in UTF-16 units.
 const LONGEST_TITLE: usize = 60;
 /// Fewest words that two names of the same work share.
@@ -83,6 +86,31 @@ pub(crate) fn says_all_done(sentence: &str) -> bool {
         && DONE.is_said(sentence)
         && (!done.is_said(sentence) || all.is_said(sentence))
         && is_made_of(sentence, &[&DONE, &ALL, &BESIDE])
+}
+
+/// Whether an answer says at its beginning or end that all of the work is done, and names nothing that is left.
+pub(super) fn reports_all_done(answer: &str) -> bool {
+    all_done(answer, &left_in(answer), 1)
+}
+
+/// The same of an answer that names what is `left`. If it counts the tasks, it counts at least `fewest`: a part of the plan
+/// may be done, too.
+fn all_done(answer: &str, left: &[&str], fewest: usize) -> bool {
+    if !left.iter().all(|one| says_all_done(without_marker(one))) {
+        return false;
+    }
+    let all: Vec<&str> = prose(answer).flat_map(|line| sentences(without_marker(line))).collect();
+    let mut ends = all.iter().take(ENDS).chain(all.iter().rev().take(ENDS));
+    ends.any(|one| says_all_done(&without_count(&without_bold(one), fewest)))
+}
+
+/// A sentence without the number of all tasks, if it is at least `fewest`: `All 13 tasks are done`.
+fn without_count(sentence: &str, fewest: usize) -> Cow<'_, str> {
+    let is_count = |word: &&str| word.len() <= MOST_DIGITS && word.parse().is_ok_and(|count: usize| count >= fewest);
+    match sentence.split_whitespace().find(is_count) {
+        Some(count) => Cow::Owned(sentence.replacen(&format!("{count} "), "", 1)),
+        None => Cow::Borrowed(sentence),
+    }
 }
 
 /// Whether a sentence begins with words with which a model gives up.
@@ -212,10 +240,7 @@ impl LatestPlan {
     /// work, or those in its list of finished work, unless it names them as remaining, too.
     fn told_done(&self, open: &[usize], answer: &str) -> Vec<usize> {
         let left = left_in(answer);
-        let all: Vec<&str> = prose(answer).flat_map(|line| sentences(without_marker(line))).collect();
-        let ends = all.iter().take(ENDS).chain(all.iter().rev().take(ENDS));
-        let is_nothing_left = left.iter().all(|one| says_all_done(without_marker(one)));
-        if is_nothing_left && ends.into_iter().any(|one| says_all_done(&without_bold(one))) {
+        if all_done(answer, &left, self.items.len()) {
             return open.to_vec();
         }
         let remains: HashSet<String> = stems(&left.join("\n")).into_iter().collect();
@@ -313,7 +338,7 @@ fn labels(item: &PlanItem) -> Vec<String> {
     let has = |is: fn(char) -> bool| first.contains(is);
     let is_label = first.len() <= LONGEST_LABEL && has(|one| one.is_ascii_digit()) && has(|one| one.is_alphabetic());
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let part = (PARTS.has(&first) && is_number(&second)).then(|| format!("{first} {second}"));
+    let part = ((PARTS.has(&first) || NUMBERED.has(&first)) && is_number(&second)).then(|| format!("{first} {second}"));
     let number = item.id.as_deref().filter(|id| is_number(id));
     is_label.then_some(first).into_iter().chain(part).chain(number.map(|id| format!("#{id}"))).collect()
 }
@@ -445,6 +470,8 @@ mod tests {
             "Все задачи выполнены.",
             "全部修复完成。测试 **12 passed**。",
             "すべてのタスクが完了しました。",
+            "All 3 tasks are done.",
+            "Alle 5 Aufgaben sind abgeschlossen. Hier die Übersicht:",
         ] {
             assert_eq!(closed(&tasks, answer, true), [1, 2, 3], "{answer}");
             assert_eq!(closed(&tasks, answer, false), [0; 0], "it does not end the turn: {answer}");
@@ -454,6 +481,7 @@ mod tests {
             "All tasks of the menu are done, the manual is next.",
             "All tasks are done.\n\n**Next steps:**\n- Write the manual",
             "Not all tasks are done.",
+            "All 2 tasks are done.",
             "Are all tasks done?",
             "Almost everything is done.",
             "Die ersten Aufgaben sind erledigt.",

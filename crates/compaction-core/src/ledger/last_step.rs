@@ -97,6 +97,8 @@ pub(crate) struct LastStep {
     pub(crate) listed_at: u64,
     /// The call whose result shows what stops the work although the call succeeded, and the line that says so.
     pub(crate) shown_error: Option<(String, String)>,
+    /// Why the newest answer broke off, if nothing followed it.
+    pub(crate) broken_off: Option<String>,
     /// Commands that still run in the background.
     pub(crate) jobs: Vec<String>,
 }

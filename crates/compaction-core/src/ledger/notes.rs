@@ -487,6 +487,10 @@ pub(crate) const LISTED_STEPS: &str = "Left of the steps that the assistant list
 pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";
 /// Starts the item of the newest calls of tools and their outcomes.
 pub(crate) const LAST_STEP: &str = "Last step: ";
+/// Begins the item for an answer that broke off.
+pub(crate) const BROKEN_OFF: &str = "The newest answer of the assistant broke off: ";
+/// Why it did if the person stopped it.
+pub(crate) const STOPPED_BY_PERSON: &str = "the user stopped it";
 /// Names the file of a call that names none.
 pub(crate) const OPEN_FILE: &str = "the open file";
 /// Starts the item of the newest words of the model.

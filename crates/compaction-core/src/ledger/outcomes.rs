@@ -49,6 +49,10 @@ static NO_SENTENCES: WordList = word_list!(PROGRAMS, "outcomes: no sentences");
 const MAKING: &[&str] = listed!(PROGRAMS, "outcomes: making");
 /// Members that name the created thing.
 const MADE_NAMES: &[&str] = listed!(PROGRAMS, "outcomes: made names");
+/// Most branches of one push.
+const MOST_PUSHED: usize = 4;
+/// Ends the item of a push whose output has more lines than the screen shows.
+const CUT: &str = " (the screen cut the rest of the output)";
 /// Begins the line in which a program reports its commit.
 const COMMIT: &str = "Commit ";
 /// Begins the line in which it undoes a commit.
@@ -119,7 +123,7 @@ fn saved(command: &str, output: &str) -> Vec<(Voice, String)> {
     }
     // A fetch prints the same lines, but not the target.
     let has_pushed = command.contains("push") || output.lines().any(|line| line.starts_with("To "));
-    let push = has_pushed.then(|| pushed(output)).flatten();
+    let push = if has_pushed { pushed(output) } else { Vec::new() };
     commit.into_iter().chain(push).map(|line| (Voice::Milestone, line)).collect()
 }
 
@@ -430,8 +434,9 @@ fn committed(output: &str) -> Option<String> {
 }
 
 /// `1a2b3c4..5d6e7f8  main -> main` as git reports a push.
-fn pushed(output: &str) -> Option<String> {
-    output.lines().filter(|line| line.contains(" -> ")).find_map(|line| {
+fn pushed(output: &str) -> Vec<String> {
+    let cut = if is_cut(output) { CUT } else { "" };
+    let branches = output.lines().filter(|line| line.contains(" -> ")).filter_map(|line| {
         let line = line.trim().trim_start_matches(['+', '*', ' ']);
         let range = || line.split_once(' ').filter(|(range, _)| range.contains(".."));
         let (from, names) = line.split_once("] ").or_else(range)?;
@@ -446,9 +451,19 @@ fn pushed(output: &str) -> Option<String> {
                 let instead = replaced.map(|old| format!("{INSTEAD_OF}{old}")).unwrap_or_default();
                 Some(format!("{PUSHED}{hash} to {branch}{instead}"))
             }
-            None => is_new.then(|| format!("{PUSHED_NEW}{branch}")),
+            None => is_new.then(|| format!("{PUSHED_NEW}{branch}{cut}")),
         }
-    })
+    });
+    branches.take(MOST_PUSHED).collect()
+}
+
+/// Whether a screen left out lines of an output: `… +7 lines (ctrl+o to expand)`.
+fn is_cut(output: &str) -> bool {
+    let count = |line: &'_ str| -> bool {
+        let rest = line.trim().strip_prefix('\u{2026}').map_or("", |rest| rest.trim_start());
+        rest.strip_prefix('+').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    output.lines().rev().take(LAST_LINES).any(count)
 }
 
 /// The address of something that a command created on a server.

@@ -183,6 +183,8 @@ pub(super) struct Dialogue<'a> {
     /// The questions that the person left to the model, until it says something.
     left: Option<(SourcePosition<'a>, String)>,
     pub(super) answered: u64,
+    /// The complete answer before that one that ended an earlier turn; 0 if none is known.
+    answered_before: u64,
     /// Number of messages of earlier compactions, whose answers are no longer there.
     pub(super) earlier: u64,
     /// Whether the newest answer waits for a tool.
@@ -722,6 +724,9 @@ impl<'a> Dialogue<'a> {
 
     pub(super) fn read_model(&mut self, place: SourcePosition<'a>, text: Cow<'_, str>, stop: Option<&str>) {
         if stop == Some("stop") {
+            if self.answered <= self.requests.last().map_or(0, |request| request.position) {
+                self.answered_before = self.answered;
+            }
             self.answered = place.position;
         }
         self.is_waiting = stop == Some("toolUse");
@@ -732,6 +737,16 @@ impl<'a> Dialogue<'a> {
             self.answers.pop_front();
         }
         self.answers.push_back(Answer { place, text: text.into_owned() });
+    }
+
+    /// Records that the newest answer broke off. Returns whether it was one to the latest request.
+    pub(super) fn break_off(&mut self) -> bool {
+        let asked_at = self.requests.last().map_or(0, |request| request.position);
+        let is_of_turn = self.answered > asked_at && asked_at > 0;
+        if is_of_turn {
+            self.answered = self.answered_before.min(asked_at - 1);
+        }
+        is_of_turn
     }
 
     /// Adds the remaining steps that the newest answers name. `changed` returns the files that were changed after a

@@ -235,6 +235,10 @@ fn is_mark(character: char) -> bool {
     !character.is_alphanumeric()
 }
 
+/// Marks of tasks that are not done, in the answers of models.
+const OPEN_STATES: [char; 7] = ['\u{23f3}', '\u{1f504}', '\u{1f6a7}', '\u{1f512}', '\u{2b1c}', '\u{23f8}', '\u{1f51c}'];
+/// Those of them that are rarely signs of something else.
+const SURE_STATES: [char; 5] = ['\u{23f3}', '\u{1f6a7}', '\u{2b1c}', '\u{23f8}', '\u{1f51c}'];
 /// Most items of a plan that are kept.
 const MOST_ITEMS: usize = 60;
 /// Longest item of a plan, in UTF-16 units.
@@ -338,11 +342,37 @@ impl LatestPlan {
         };
         let is_open = |at: usize| matches!(text.as_bytes().get(at..at + 3), Some(b"[ ]" | b"[x]" | b"[X]"));
         if !memchr::memchr_iter(b'[', text.as_bytes()).any(is_open) {
-            return;
+            return self.read_states(text, position);
         }
         let boxes: Vec<&str> = prose(text).filter(is_box).collect();
         if boxes.len() > 1 {
             self.take(&Plan::of_text(&boxes.join("\n")), position);
+        }
+    }
+
+    /// Reads a list of tasks with the marks of their states, if one is open. A list of tasks that is longer stays.
+    fn read_states(&mut self, text: &str, position: u64) {
+        if !text.contains(OPEN_STATES) {
+            return;
+        }
+        let (mut newest, mut current, mut is_mixed) = (Vec::new(), Vec::new(), false);
+        for line in prose(text).filter(|line| !line.trim().is_empty()).chain(["."]) {
+            let item = without_marker(line);
+            if let Some(task) = Plan::marked(item) {
+                current.push((task, item.starts_with(SURE_STATES)));
+                continue;
+            }
+            // Lists of other things have signs of many kinds.
+            is_mixed |= is_list_item(line);
+            let list = std::mem::take(&mut current);
+            if !is_mixed && is_list_of_states(&list) {
+                newest = list.into_iter().map(|(task, _)| task).collect();
+            }
+            is_mixed = is_list_item(line);
+        }
+        let open = self.items.iter().filter(|item| matches!(item.status, PlanStatus::Pending | PlanStatus::InProgress));
+        if !newest.is_empty() && newest.len() >= open.count() {
+            self.take(&Plan { items: newest, merges: false }, position);
         }
     }
 
@@ -379,6 +409,14 @@ impl Ledger {
         let reported = tasks.iter().zip(&targets).filter(|(_, target)| is_reported(target));
         reported.map(|(task, _)| *task).collect()
     }
+}
+
+/// Whether items with their states are a list of tasks of which one is done and one is open. `true` beside an item says that
+/// its mark is only that of an open task.
+fn is_list_of_states(list: &[(PlanItem, bool)]) -> bool {
+    let done = list.iter().filter(|(item, _)| item.status == PlanStatus::Completed).count();
+    let is_sure = list.iter().any(|(_, is_sure)| *is_sure) || done > 1;
+    done > 0 && done < list.len() && is_sure
 }
 
 /// Whether a sentence has the words of one of some `normalised` tasks and at most a few more, none of which says that it
@@ -425,6 +463,33 @@ mod tests {
         let done: [&str; 0] = [];
         assert_eq!(explicit_steps("I updated `TODO.md` as NEXT.md says."), done);
         assert_eq!(explicit_steps("The parser is done.\n\nWhat changed:\n- a\n- b"), done);
+    }
+
+    #[test]
+    fn a_list_with_marks_of_states_is_a_plan() {
+        let states = "Progress:\n- \u{2705} Task 1: menu\n- \u{23f3} Task 2: prices (running)\n- \u{1f512} Task 3: phone\n\nMore soon.";
+        let mixed =
+            "Features:\n- \u{2705} fast\n- \u{1f512} secure\n- \u{1f680} small\n- \u{2705} free\n- \u{2705} new";
+        let signs = "Features:\n- \u{2705} fast\n- \u{1f504} fresh\n- \u{1f512} secure";
+        for (text, expected) in [
+            (states, "Task 1: menu Completed; Task 2: prices InProgress; Task 3: phone Pending"),
+            (mixed, ""),
+            (signs, ""),
+            ("- \u{2705} menu\n- \u{2705} prices", ""),
+            ("- \u{2705} 1, 2, 3\n- \u{23f3} prices\n- \u{2705} menu", ""),
+        ] {
+            let mut plan = LatestPlan::default();
+            plan.read_answer(text, 1);
+            let told: Vec<String> = plan.items.iter().map(|item| format!("{} {:?}", item.text, item.status)).collect();
+            assert_eq!(told.join("; "), expected, "{text}");
+        }
+        let mut plan = LatestPlan::default();
+        plan.read_answer(states, 1);
+        plan.read_answer("- \u{2705} Task 9: ink\n- \u{23f3} Task 8: paper", 2);
+        assert_eq!(plan.position, 2, "as many as are open");
+        plan.read_answer(states, 3);
+        plan.read_reports("Task 2 \u{2705} (4 tests). Task 3 comes next.", false);
+        assert_eq!(plan.in_state(PlanStatus::Completed).count(), 2);
     }
 
     #[test]

@@ -21,6 +21,18 @@ const ADDS: &str = "Add ";
 const ADDS_FILE: &str = "Add file to the chat?";
 const CREATES_FILE: &str = "Create new file?";
 const TO_CHAT: &str = " to the chat";
+const TO_READ_ONLY: &str = " to read-only files.";
+/// The question whether a file that does not exist is to be created, and what is before its path.
+const NO_MATCH: &str = "No files matched '";
+const TO_CREATE: &str = "Do you want to create ";
+/// Notices of a file that does not exist, that aider cannot read, and that it cannot create.
+const NOT_FOUND: &str = "No matches found for: ";
+const NOT_READ: &str = "Unable to read ";
+const NOT_CREATED: &str = "Error creating file ";
+const LISTS: &str = "/ls";
+/// Notices of files that the person took out of the chat.
+const DROPPED: (&str, &str) = ("Removed ", " from the chat");
+const DROPPED_ALL: &str = "Dropping all files from the chat session";
 /// Questions whether the model may fix what a check found, and the name of the check.
 const FIXES: [(&str, &str); 3] =
     [("Attempt to fix lint errors", "lint"), ("Attempt to fix test errors", "test"), ("Fix lint errors in ", "lint")];
@@ -97,6 +109,8 @@ enum What {
     /// A command of git that aider ran by itself and that failed.
     Git(String),
     Undo,
+    /// The list of the files in the chat.
+    List,
     Lint,
     Edit,
     Error,
@@ -126,6 +140,8 @@ pub(super) struct Outputs {
     subject: String,
     /// The commands in aider's last question.
     allowed: HashSet<String>,
+    /// The file that the person lets aider create, until an output says what came of it.
+    creating: Option<String>,
     /// Whether a call already contains a linter's findings. aider may commit before it asks what to do about them.
     has_lint: bool,
 }
@@ -134,7 +150,12 @@ impl Outputs {
     /// Takes a message of the person. It can be a command to aider.
     pub(super) fn note_user(&mut self, text: &str) {
         let text = text.trim();
-        let what = if text == UNDO { Some(What::Undo) } else { run_in(text).map(What::Run) };
+        let what = match text {
+            UNDO => Some(What::Undo),
+            LISTS => Some(What::List),
+            _ => run_in(text).map(What::Run),
+        };
+        self.creating = None;
         self.open = what.map(Open::new);
         self.has_lint = false;
     }
@@ -181,7 +202,8 @@ impl Outputs {
                 outputs.close(&text[start..end], events);
                 (start, other) = (at, at);
             };
-            if let Some(event) = reported(notice, &shown, is_line) {
+            let created = if is_line { self.created(notice, &shown) } else { None };
+            if let Some(event) = created.or_else(|| reported(notice, &shown, is_line)) {
                 tell(self, before, &mut events);
                 events.push(event);
             } else if let Some(command) = command {
@@ -223,6 +245,18 @@ impl Outputs {
         events
     }
 
+    /// What came of a file that the person let aider create.
+    fn created(&mut self, notice: &str, shown: &str) -> Option<Event> {
+        if let Some((path, _)) = notice.strip_prefix(NOT_CREATED).and_then(|rest| rest.split_once(": ")) {
+            self.creating = None;
+            return Some(Event::call("write", "path", path, shown, true));
+        }
+        let is_added = notice.starts_with("Added ") && notice.ends_with(TO_CHAT);
+        let path = self.creating.take_if(|_| is_added)?;
+        // aider creates it without contents.
+        Some(Event::call("write", "path", &path, shown, false))
+    }
+
     /// The event in the answer to a question. `had_run` means that the outputs before it are those of a command.
     fn answered(&mut self, asked: &str, choices: &str, answer: &str, is_refused: bool, had_run: bool) -> Option<Event> {
         let shown = || format!("{asked} {choices} {answer}").replace("  ", " ");
@@ -232,6 +266,12 @@ impl Outputs {
             let commands: Vec<&str> = subject.lines().map(str::trim).filter(is_command).collect();
             self.allowed = commands.iter().map(|command| (*command).to_owned()).collect();
             return is_refused.then(|| Event::run(&commands.join("\n"), &shown(), true));
+        }
+        let missing = asked.split_once(TO_CREATE).filter(|_| asked.starts_with(NO_MATCH));
+        if let Some((_, path)) = missing {
+            let path = path.trim_end_matches('?');
+            self.creating = (!is_refused).then(|| path.to_owned());
+            return is_refused.then(|| Event::call("read", "path", path, &shown(), true));
         }
         let named = asked.strip_prefix(ADDS).and_then(|rest| rest.strip_suffix('?')?.strip_suffix(TO_CHAT));
         if asked == CREATES_FILE && !subject.trim().is_empty() {
@@ -274,6 +314,9 @@ impl Outputs {
             What::Undo => {
                 let is_removed = output.lines().any(|line| line.starts_with(REMOVED));
                 events.push(Event::run(RESET, &output, !is_removed && !is_continued));
+            }
+            What::List => {
+                events.push(Event::Call { name: "ls", argument: None, result: output, is_error: false });
             }
             What::Lint => {
                 self.has_lint = true;
@@ -327,12 +370,27 @@ fn unmarked(output: &str) -> String {
 
 /// What one output reports: a file of the chat, an edit, or a commit.
 fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
-    let added = || notice.strip_prefix("Added ")?.strip_suffix(TO_CHAT);
+    let added = || {
+        let path = notice.strip_prefix("Added ")?;
+        path.strip_suffix(TO_CHAT).or_else(|| path.strip_suffix(TO_READ_ONLY))
+    };
     if let Some(path) = added().filter(|_| is_line) {
         return Some(Event::call("read", "path", path, shown, false));
     }
     if let Some(path) = notice.strip_prefix("Applied edit to ").filter(|_| is_line) {
         return Some(Event::call("edit", "path", path, shown, false));
+    }
+    let unread = || [NOT_FOUND, NOT_READ].iter().find_map(|start| notice.strip_prefix(start));
+    // A command that stands in a line of another one is no file.
+    if let Some(path) = unread().filter(|path| is_line && !is_command(path)) {
+        return Some(Event::call("read", "path", path, shown, true));
+    }
+    let dropped = notice.strip_prefix(DROPPED.0).and_then(|rest| rest.strip_suffix(DROPPED.1));
+    if let Some(path) = dropped.filter(|_| is_line) {
+        return Some(Event::call("drop", "file", path, shown, false));
+    }
+    if notice.starts_with(DROPPED_ALL) {
+        return Some(Event::Call { name: "drop", argument: None, result: shown.to_owned(), is_error: false });
     }
     if let Some((path, _)) = notice.split_once(UNREAD).filter(|_| is_line) {
         return Some(Event::call("read", "path", path, shown, true));
@@ -343,6 +401,11 @@ fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
     }
     let is_commit = notice.strip_prefix("Commit ").is_some_and(begins_with_hash);
     is_commit.then(|| Event::run("git commit", shown, false))
+}
+
+/// Whether a word is the name of a command to aider: `/read-only`.
+fn is_command(word: &str) -> bool {
+    word.strip_prefix('/').is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
 }
 
 /// The file that aider could not write.

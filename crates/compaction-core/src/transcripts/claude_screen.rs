@@ -56,8 +56,18 @@ const SAVED: &str = "Plan saved to: ";
 const EDIT: &str = "edit";
 /// Beginnings of what the program says between the messages: what is done and comes next, and what an agent reports.
 const ASIDES: [&str; 2] = [RECAP, "\u{203a} Message from "];
+/// What comes before and after the title of an agent or a command in the background, when it has ended.
+const ENDED: [&str; 2] = ["Agent \"", "Background command \""];
+const ENDS: [&str; 6] = ["\" finished", "\" completed", "\" failed", "\" was stopped", "\" was killed", "\" timed out"];
 /// The sign before what is done and comes next. Other texts may have lines with its first letter.
 pub(super) const RECAP: &str = "\u{203b} recap";
+/// Begins a list of agents that work, and the signs before their titles.
+const RUNNING_AGENTS: &str = "Running ";
+const AGENTS: [&str; 2] = ["\u{251c}\u{2500} ", "\u{2514}\u{2500} "];
+/// The tool that starts one.
+const AGENT: &str = "Agent";
+/// Most words after their number among which is the word for them.
+const WORDS_OF_AGENTS: usize = 3;
 /// The indentation of the output of a command.
 const DEEP: usize = 4;
 /// The indentation of other lines.
@@ -66,6 +76,13 @@ const FLAT: usize = 2;
 /// A message: words or a call, and what the program shows below.
 pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
+    let first = line_at(text, 0);
+    let is_folded = || CLAUDE.folded.is_some_and(|end| first.trim_end().ends_with(end));
+    let has_tree = || AGENTS.iter().any(|sign| text.contains(sign));
+    if !is_user && begins_agents(first) && (is_folded() || has_tree()) {
+        add_agents(shared, &mut pieces, text);
+        return pieces;
+    }
     let below = format!("\n{}", CLAUDE.output);
     let mut parts = text.split(&below);
     let said = parts.next().unwrap_or_default();
@@ -110,6 +127,47 @@ pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piec
         }
     }
     pieces
+}
+
+/// The line of an output whose indentation a copy has lost or replaced with tabs, with the usual one.
+pub(super) fn indented_output(line: &str) -> Option<String> {
+    let output = line.trim_start();
+    let is_lost = output.len() == line.len() || line.starts_with('\t');
+    let is_output = output.starts_with(CLAUDE.output.trim_start());
+    (is_lost && is_output).then(|| format!("  {output}"))
+}
+
+/// Whether a line begins a list of agents: `4 agents launched (ctrl+o to expand)`, `Running 2 Explore agents…`.
+pub(super) fn begins_agents(line: &str) -> bool {
+    let words = without_sign(line);
+    let rest = words.strip_prefix(RUNNING_AGENTS).unwrap_or(words);
+    let count = rest.split(' ').next().unwrap_or_default();
+    let mut rest = rest[count.len()..].split([' ', '\u{2026}']).filter(|word| !word.is_empty()).take(WORDS_OF_AGENTS);
+    words.len() < line.len()
+        && !count.is_empty()
+        && count.bytes().all(|byte| byte.is_ascii_digit())
+        && rest.any(|word| matches!(word, "agent" | "agents"))
+}
+
+/// Adds a call for each agent in the tree below such a line: `├─ Check the menu · 3 tool uses`, and its state below it.
+fn add_agents(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
+    let mut agents: Vec<(&str, Vec<String>)> = Vec::new();
+    for line in text.lines().skip(1) {
+        let inside = line.trim_start_matches([' ', '\u{a0}', '\u{2502}']).trim_end();
+        if let Some(title) = AGENTS.iter().find_map(|sign| inside.strip_prefix(sign)) {
+            agents.push((title.trim(), Vec::new()));
+        } else if let Some((_, states)) = agents.last_mut() {
+            let state = inside.trim_start_matches(['\u{23bf}', ' ', '\u{a0}']);
+            states.extend(Some(state).filter(|state| !state.is_empty()).map(str::to_owned));
+        }
+    }
+    for (title, states) in agents {
+        let (title, uses) = title.split_once(" \u{b7} ").map_or((title, None), |(title, uses)| (title, Some(uses)));
+        let id = shared.call(pieces, None, AGENT, object([("description", string(title))]));
+        let text = states.into_iter().chain(uses.map(str::to_owned)).collect::<Vec<_>>().join("\n");
+        let texts = Some(text).filter(|text| !text.is_empty()).into_iter().collect();
+        pieces.push(Piece::Result { id, name: AGENT.to_owned(), texts, is_error: false });
+    }
 }
 
 /// The text of an output, which begins behind its sign.
@@ -206,8 +264,9 @@ fn saved_length(text: &str) -> usize {
 /// Whether a text is one of the program's between the messages.
 pub(super) fn is_aside(text: &str) -> bool {
     let words = without_sign(text);
-    let is_finished = words.starts_with("Agent \"") && words.contains("\" finished");
-    is_finished || ASIDES.iter().any(|start| text.starts_with(start))
+    let title = ENDED.iter().find_map(|start| words.strip_prefix(start));
+    let is_ended = title.is_some_and(|title| ENDS.iter().any(|end| title.contains(end)));
+    is_ended || ASIDES.iter().any(|start| text.starts_with(start))
 }
 
 /// The output in a text that has the sign of the person before that of the output, as some copies have.

@@ -8,7 +8,7 @@ use super::records::Record;
 use super::screen::CODEX;
 use super::shared::{self, ExportForm, Shared, What};
 use super::specstory::{Fence, Piece, SpecStory, WITH_PARTS};
-use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
+use super::tree::{Answer, Tree, call_block, text_block, thinking_block};
 use super::{Agent, Reader, Source, amp, claude_screen, gemini_screen};
 use crate::entry::epoch_milliseconds;
 use crate::formats::node::{object, string};
@@ -180,6 +180,8 @@ pub(super) struct Markdown {
     /// Whether an import ended inside the message. The rest of it is not a new message.
     is_cut: bool,
     outputs: Outputs,
+    /// Whether the person stopped the model. What it said until then comes after the notice.
+    is_interrupted: bool,
     /// What the person said after a command, until the model speaks. aider writes it twice.
     repeated: Option<String>,
     /// Number of calls so far. The transcripts give them no ids.
@@ -226,6 +228,7 @@ impl Markdown {
             is_guess: false,
             is_cut: false,
             outputs: Outputs::default(),
+            is_interrupted: false,
             repeated: None,
             calls: 0,
         }
@@ -264,10 +267,7 @@ impl Markdown {
         let (kind, text) = if let Some(time) = started {
             self.end_message(tree);
             self.end_outputs(tree);
-            self.is_formatted = None;
-            // A chat does not see the chats before it.
-            tree.go_to(Group::ROOT);
-            tree.begin_group();
+            (self.is_formatted, self.is_interrupted) = (None, false);
             tree.time = started_at(time).unwrap_or(tree.time);
             (Kind::Other, "")
         } else if line.trim().is_empty() {
@@ -351,6 +351,8 @@ impl Markdown {
 
     /// A heading after a rule begins a message.
     fn shared_line(&mut self, form: ExportForm, line: &str, tree: &mut Tree) {
+        let indented = Some(line).filter(|_| form == ExportForm::ClaudeScreen).and_then(claude_screen::indented_output);
+        let line = indented.as_deref().unwrap_or(line);
         let is_first = form == ExportForm::Copilot && !self.has_spoken && self.text.trim().is_empty();
         if is_first && copilot_chat::begins_here(line) {
             self.dialect = Dialect::Shared(ExportForm::CopilotChat);
@@ -435,13 +437,14 @@ impl Markdown {
                 self.story.note_user(text);
                 tree.add_user(string(text));
                 if is_aider {
+                    self.is_interrupted = false;
                     self.outputs.note_user(text);
                     self.repeated = words_behind_command(text).map(str::to_owned);
                 }
             }
             Kind::Assistant if is_aider => {
                 self.answer = None;
-                self.add_answer(vec![text_block(text)], tree);
+                self.add_stopped(vec![text_block(text)], tree);
             }
             Kind::Assistant => self.add_pieces(text, is_closed, tree),
         }
@@ -453,6 +456,12 @@ impl Markdown {
             &Answer { api: self.agent.name(), model: self.model.clone(), ..Answer::default() },
             0.0,
         );
+    }
+
+    /// Adds an answer of aider. It broke off if the person stopped it.
+    fn add_stopped(&mut self, blocks: Vec<Json<'static>>, tree: &mut Tree) {
+        let stop_reason = std::mem::take(&mut self.is_interrupted).then_some("aborted");
+        tree.add_answer(blocks, &Answer { api: self.agent.name(), stop_reason, ..Answer::default() }, 0.0);
     }
 
     /// Adds what the model said, and its calls with their results.
@@ -570,6 +579,7 @@ impl Markdown {
                     self.add_call(Vec::new(), name, arguments, &result, is_error, tree);
                 }
                 Event::Failure { reason, text } => {
+                    self.is_interrupted = reason == "aborted";
                     let answer = Answer {
                         api: self.agent.name(),
                         stop_reason: Some(reason),

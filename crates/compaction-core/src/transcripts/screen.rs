@@ -88,6 +88,7 @@ pub(super) static CLAUDE: Marks = Marks {
         "\u{2570}",
         "\u{2597} ",
         "\u{2550}",
+        "\u{25aa}",
     ],
     calls: &["  \u{23bf}"],
     output: "  \u{23bf}",
@@ -104,6 +105,7 @@ const EARLY_TITLE: &str = ">_ You are using OpenAI Codex";
 /// The line below an entry of the person that was not sent. It names the keys.
 const KEYS: &str = "\u{23ce} send";
 const FAILED: &str = "\u{2022} Failed (exit ";
+const COMPACTED: &str = "\u{2022} Context compacted";
 const EXPLORED: &str = "\u{2022} Explored";
 /// What the screen shows after the person refused to run a command.
 const REFUSED: [&str; 3] = [
@@ -320,10 +322,13 @@ impl Marks {
     fn sign(&self, line: &str, is_behind_blank: bool) -> Option<(Heading, Part)> {
         let starts = |signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
         let indentation = line.len() - line.trim_start_matches(' ').len();
-        let is_folded = self.folded.is_some_and(|end| line.trim_end().ends_with(end))
+        let is_agents = !self.is_strict && claude_screen::begins_agents(line);
+        let is_folded = !is_agents
+            && self.folded.is_some_and(|end| line.trim_end().ends_with(end))
             && (starts(self.model) || indentation == FLAT && is_behind_blank);
-        let (what, part) = if is_folded {
-            (What::Other, Part::Folded)
+        let is_compaction = self.is_strict && line.trim_end() == COMPACTED;
+        let (what, part) = if is_folded || is_compaction {
+            (What::Other, if is_folded { Part::Folded } else { Part::Notice })
         } else if !self.is_strict && (claude_screen::is_aside(line) || claude_screen::quoted_output(line).is_some()) {
             (What::Said, Part::Notice)
         } else if let Some(words) = self.asked(line) {
@@ -341,6 +346,8 @@ impl Marks {
             (What::Thought, Part::Notice)
         } else if starts(self.model) && claude_screen::is_answer(without_sign(line)) {
             return Some((Heading { is_user: true, ..Heading::default() }, Part::Said));
+        } else if is_agents {
+            (What::Said, Part::Call)
         } else if starts(self.model) {
             (What::Said, if self.is_call(line) { Part::Call } else { Part::Said })
         } else if self.is_strict && line.starts_with(WORKED) {

@@ -1,10 +1,13 @@
 //! Tool calls in the messages of SpecStory's Markdown.
 //!
 //! Later versions mark them: `<tool-use data-tool-type="shell" data-tool-name="Bash">`. Versions in between name the
-//! tool in a line, `Tool use: **Bash**`. Early versions mark nothing and give each call a message of its own.
+//! tool in a line, `Tool use: **Bash**`. Early versions mark nothing and give each call a message of its own, or put the calls
+//! among the words of a message.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
+use super::shared::line_at;
 use crate::formats::node::{object, string};
 use crate::json::Json;
 use crate::ledger::file_names;
@@ -31,6 +34,8 @@ const TOOL_USE: &str = "Tool use: **";
 const DOT: &str = " • ";
 /// The name of a tool that a message about its failure does not give.
 const UNKNOWN: &str = "unknown";
+const READ_FILE: &str = "Read file: ";
+const TERMINAL: &str = "run_terminal_cmd";
 /// Number of lines at the start of a diff that may name its file.
 const OWN_NAME_LINES: usize = 8;
 const SHELLS: [&str; 4] = ["bash", "sh", "shell", "zsh"];
@@ -38,10 +43,10 @@ const SHELLS: [&str; 4] = ["bash", "sh", "shell", "zsh"];
 const FAILED: [&str; 6] = ["error", "failed", "cancelled", "canceled", "rejected", "reject"];
 /// Beginnings of summaries of Cursor's tools, the tools, and the argument that follows.
 const LABELS: [(&str, &str, &str); 14] = [
-    ("Read file: ", "read_file", "target_file"),
+    (READ_FILE, "read_file", "target_file"),
     ("Edit file: ", "edit_file", "target_file"),
     ("Apply patch for ", "apply_patch", "target_file"),
-    ("Run command: ", "run_terminal_cmd", "command"),
+    ("Run command: ", TERMINAL, "command"),
     ("Grep search for ", "grep_search", "query"),
     ("Grep for ", "grep", "pattern"),
     ("Searched codebase ", "codebase_search", "query"),
@@ -192,7 +197,15 @@ impl SpecStory {
                 let thought = whole.strip_prefix(THOUGHT_FENCE).filter(|_| is_thought).and_then(fenced);
                 let mut pieces: Vec<Piece> =
                     thought.iter().map(|(thought, _)| Piece::Thought(thought.trim().to_owned())).collect();
-                pieces.extend(marked(thought.map_or(text, |(_, rest)| rest), &mut self.fence));
+                let text = thought.map_or(text, |(_, rest)| rest);
+                let among = if self.has_parts && is_closed && !is_rest { among_words(text) } else { Vec::new() };
+                let mut at = 0;
+                for (place, call) in among {
+                    pieces.extend(marked(&text[at..place.start], &mut self.fence));
+                    pieces.push(Piece::Call(call));
+                    at = place.end;
+                }
+                pieces.extend(marked(&text[at..], &mut self.fence));
                 pieces
             }
         };
@@ -287,7 +300,7 @@ fn early(text: &str, is_part: bool, edited: impl Fn(&str) -> Option<String>) -> 
         let body = rest.strip_suffix(DETAILS_END).filter(|body| !body.contains(DETAILS))?;
         return block("", "", body);
     }
-    if let Some(path) = text.strip_prefix("Read file: ") {
+    if let Some(path) = text.strip_prefix(READ_FILE) {
         let mut call = Call::new("read_file");
         // The export does not know every path.
         if path != UNDEFINED {
@@ -307,11 +320,81 @@ fn early(text: &str, is_part: bool, edited: impl Fn(&str) -> Option<String>) -> 
     }
     if let Some((command, rest)) = text.strip_prefix("```bash\n").and_then(|rest| rest.split_once("\n```\n")) {
         let output = rest.trim_start().strip_prefix("```\n")?.strip_suffix("```")?;
-        let mut call = Call { result: output.trim_end().to_owned(), ..Call::new("run_terminal_cmd") };
+        let mut call = Call { result: output.trim_end().to_owned(), ..Call::new(TERMINAL) };
         call.set("command", command);
         return Some(call);
     }
     failure(text)
+}
+
+/// The calls without marks among the words of a message, with their places. A command is one directly below another call,
+/// because the model's own commands stand below its words. A change is one if the message has other calls, and if its lines
+/// have the marks of the export.
+fn among_words(text: &str) -> Vec<(Range<usize>, Call)> {
+    let mut calls: Vec<(Range<usize>, Call)> = Vec::new();
+    let (mut fence, mut at) = (Fence::default(), 0);
+    while at < text.len() {
+        let rest = &text[at..];
+        let line = line_at(rest, 0);
+        let is_below = calls.last().is_some_and(|(place, _)| place.end == at);
+        let found = if fence.is_open() { None } else { call_at(rest, line, is_below, !calls.is_empty()) };
+        match found {
+            Some((length, call)) => {
+                calls.push((at..at + length, call));
+                at += length;
+            }
+            None => {
+                fence.read(line);
+                at += line.len();
+            }
+        }
+    }
+    calls
+}
+
+/// The call without a mark at the start of a text, and its length. `line` is the first line of the text.
+fn call_at(text: &str, line: &str, is_below: bool, is_behind_calls: bool) -> Option<(usize, Call)> {
+    let bare = line.trim_end();
+    if let Some(path) = bare.strip_prefix(READ_FILE) {
+        let is_path = !path.is_empty() && !path.contains('`') && (path == UNDEFINED || path.contains(['/', '.', '\\']));
+        return Some((line.len(), early(bare, true, |_| None)?)).filter(|_| is_path);
+    }
+    if bare == DETAILS {
+        let inside = text[DETAILS.len()..].split(DETAILS).next().unwrap_or_default();
+        let end = DETAILS.len() + inside.find(DETAILS_END)? + DETAILS_END.len();
+        let rest_of_line = line_at(text, end);
+        let call = early(&text[..end], true, |_| None).filter(|_| rest_of_line.trim().is_empty())?;
+        return Some((end + rest_of_line.len(), call));
+    }
+    let language = bare.strip_prefix("```")?;
+    let (content, after) = fenced(&text[line.len()..])?;
+    let length = text.len() - after.len();
+    let content = content.trim_end_matches('\n');
+    match language {
+        "bash" if is_below && !content.is_empty() => {
+            let mut call = Call::new(TERMINAL);
+            call.set("command", content);
+            Some((length, call))
+        }
+        "diff" if is_behind_calls && is_exported_diff(content) => {
+            let mut call = Call { result: content.to_owned(), ..Call::new("edit_file") };
+            own_name(content).into_iter().for_each(|path| call.set("target_file", path));
+            Some((length, call))
+        }
+        _ => None,
+    }
+}
+
+/// Whether each line has the mark of a change or the two spaces of the export, and one of them is unchanged.
+fn is_exported_diff(content: &str) -> bool {
+    let is_marked = |line: &str| {
+        line.trim().is_empty()
+            || ["  ", "+ ", "- "].iter().any(|mark| line.starts_with(mark))
+            || matches!(line, "+" | "-")
+    };
+    content.lines().all(is_marked)
+        && content.lines().any(|line| line.starts_with("  "))
+        && content.lines().any(|line| line.starts_with(['+', '-']))
 }
 
 /// The failed call of a message of Cursor that says nothing else about it.

@@ -563,7 +563,8 @@ pub(super) fn is_commit_of(milestone: &str, hash: &str) -> bool {
 /// The branch in the milestone of a push.
 fn pushed_branch(milestone: &str) -> Option<&str> {
     let named = milestone.strip_prefix(PUSHED_NEW).or_else(|| milestone.strip_prefix(PUSHED_TAG));
-    named.or_else(|| milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1.split(' ').next())
+    let named = named.or_else(|| Some(milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1));
+    named?.split(' ').next()
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_announcement, is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, ANSWERED_SO, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, LATEST_WORDS,
-    NOTHING_RUN, NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
+    ANNOUNCED, ANSWER, ANSWERED_SO, BROKEN_OFF, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP,
+    LATEST_WORDS, NOTHING_RUN, NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
 };
 use crate::ledger::problems::{own_words, reports};
 use crate::ledger::statements::{prose, sentences, without_marker};
@@ -289,6 +289,11 @@ impl<'a> Builder<'a> {
         let jobs = self.with_turn.last_step.jobs.iter().filter(|job| !is_check(job) || !is_repeated(job));
         for job in jobs.collect::<Vec<_>>() {
             let item = format!("{IN_BACKGROUND}{}", quote(&clip_middle(job, LONGEST_RUN)));
+            self.pool.add(Section::InProgress, &item, Origin::at(self.with_turn.messages), Rank::Focus);
+        }
+        let broken_off = self.with_turn.last_step.broken_off.as_ref().filter(|_| self.is_open() || self.turn.is_some());
+        if let Some(reason) = broken_off {
+            let item = format!("{BROKEN_OFF}{}", clip(reason, LONGEST_RESULT));
             self.pool.add(Section::InProgress, &item, Origin::at(self.with_turn.messages), Rank::Focus);
         }
         let is_resumed = self.resumes() && self.turn.is_none_or(|turn| turn.last_step.is_empty());

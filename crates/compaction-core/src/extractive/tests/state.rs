@@ -665,6 +665,78 @@ fn a_command_in_the_background_has_not_succeeded() {
     assert!(!after(Section::InProgress, &[&started(claude)[..], &[notice]].concat()).contains(&item.to_owned()));
 }
 
+/// An answer that ended with an error, or that the person stopped.
+fn fails(reason: &str, error: &str) -> Arc<Message> {
+    let error = crate::json::encode_string(error);
+    let text =
+        format!("{{\"role\":\"assistant\",\"content\":[],\"stopReason\":\"{reason}\",\"errorMessage\":{error}}}");
+    message(&text)
+}
+
+#[test]
+fn an_answer_that_broke_off_is_not_the_end_of_its_turn() {
+    let asked =
+        || vec![user("Print the menu of the shop on each page"), says("I print the menu of the shop on", "stop")];
+    let error = || fails("error", "APIConnectionError: the server closed the connection");
+    let stopped = || fails("aborted", "^C");
+    let broken = "The newest answer of the assistant broke off: APIConnectionError: the server closed the connection";
+    for (ends, is_open) in [
+        (vec![error()], true),
+        (vec![error(), stopped()], true),
+        (vec![error(), stopped(), user("/exit")], true),
+        // The prompt waited for the person.
+        (vec![stopped()], false),
+        (vec![error(), says("The menu of the shop is printed on each page.", "stop")], false),
+    ] {
+        let messages = [asked(), ends].concat();
+        let progress = after(Section::InProgress, &messages);
+        assert_eq!(progress.contains(&broken.to_owned()), is_open, "{progress:?}");
+        assert_eq!(progress.iter().any(|item| item.starts_with("Nothing is in progress")), !is_open, "{progress:?}");
+        let goal = after(Section::Goal, &messages);
+        assert_eq!(goal.iter().any(|item| item.ends_with("(answered)")), !is_open, "{goal:?}");
+    }
+    let stopped_later = [
+        vec![user("Print the menu"), calls("1", "read", r#"{"path":"a.md"}"#), returns("1", "x", false)],
+        vec![stopped()],
+    ];
+    let progress = after(Section::InProgress, &stopped_later.concat());
+    assert!(
+        progress.contains(&"The newest answer of the assistant broke off: the user stopped it".to_owned()),
+        "{progress:?}"
+    );
+    // The words before the error are no outcome of the request.
+    let next = [asked(), vec![error(), user("Now translate the manual into French")]].concat();
+    assert!(after(Section::Done, &next).is_empty());
+}
+
+#[test]
+fn who_waits_for_what_runs_has_not_finished() {
+    let started = |words: &str| {
+        [
+            user("Print the menu, the prices and the pictures of the shop"),
+            says("The parts are independent.", "stop"),
+            calls("1", "Agent", r#"{"description":"Task 1: menu"}"#),
+            returns("1", "Running in the background", false),
+            calls("2", "Agent", r#"{"description":"Task 2: prices"}"#),
+            returns("2", "Running in the background", false),
+            says(words, "stop"),
+        ]
+    };
+    let states = "Task 2 runs in the background. Waiting for it.\n\n- \u{2705} Task 1: menu\n- \u{23f3} Task 2: prices (running)\n- \u{1f512} Task 3: pictures (waits for 2)";
+    let waiting =
+        [&started("Both run.")[..], &[says("Agent \"Task 1: menu\" completed", "stop"), says(states, "stop")]].concat();
+    let progress = after(Section::InProgress, &waiting);
+    let job = r#"Runs in the background, its end was not seen: `Agent({"description":"Task 2: prices"})`"#;
+    assert!(progress.contains(&job.to_owned()) && progress.contains(&"Task 2: prices".to_owned()), "{progress:?}");
+    let is_false = |item: &String| item.contains("Task 1") && item.starts_with("Runs") || item.starts_with("Nothing");
+    assert!(!progress.iter().any(is_false), "{progress:?}");
+    assert_eq!(after(Section::Done, &waiting), ["Task 1: menu"]);
+    assert!(after(Section::NextSteps, &waiting).contains(&"Task 3: pictures".to_owned()));
+    let done = [&waiting[..], &[says("All 3 tasks are done.", "stop")]].concat();
+    let progress = after(Section::InProgress, &done);
+    assert!(progress.iter().all(|item| item.starts_with("Nothing is in progress")), "{progress:?}");
+}
+
 #[test]
 fn the_report_of_a_sub_agent_is_read_and_is_no_request() {
     let report = "The importer drops rows whose date has no zone, see src/rows.rs:31.";
