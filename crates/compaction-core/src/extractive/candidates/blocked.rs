@@ -255,7 +255,7 @@ impl Builder<'_> {
         if newest <= asked_at || self.acted_at() > newest {
             return;
         }
-        let said = of_model.take_while(|one| one.position == newest).filter(|one| one.voice != Voice::Announcement);
+        let said = of_model.take_while(|one| one.position == newest).filter(|one| one.states());
         // A model that changed files may describe what they do now.
         let has_changed = ledger.files.iter().any(|file| file.changed_at > asked_at);
         let said = said.filter(|one| is_unsolved(&one.text) || !has_changed && is_denied(&one.text));
@@ -293,7 +293,7 @@ impl Builder<'_> {
                 continue;
             }
             let closing = said.take_while(|one| one.position == closing);
-            let open = closing.filter(|one| one.voice != Voice::Announcement && is_unsolved(&one.text));
+            let open = closing.filter(|one| one.states() && is_unsolved(&one.text));
             let is_over = |one: &Statement| {
                 of_model()
                     .take_while(|later| later.position > one.position)
