@@ -64,7 +64,7 @@ pub(crate) mod properties;
 pub(crate) mod proposals;
 pub(crate) mod reasons;
 mod refusals;
-mod refutations;
+pub(crate) mod refutations;
 mod rejections;
 pub(crate) mod repository;
 pub(crate) mod requests;

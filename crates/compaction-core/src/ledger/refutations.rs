@@ -6,9 +6,11 @@
 use std::collections::HashSet;
 
 use super::closed_requests::{PERSISTING, is_claim, shares, subjects};
+use super::constraints::gives_task;
 use super::noise::praises_first;
 use super::problems::{is_conditional, is_problem, is_unsolved, reports};
 use super::reasons::begins_with_pronoun;
+use super::requests::WORK;
 use super::statements::Voice;
 use super::terms::TextHashing;
 use super::text::{WordList, may_be_unspaced, normalised, unspaced, word_list};
@@ -53,11 +55,10 @@ pub(super) struct Report {
 impl Report {
     /// The report in a message; `None` if it reports nothing.
     pub(super) fn of(message: &str) -> Option<Self> {
-        let is_short = utf16_len(message) <= LONGEST_VAGUE;
-        let persists = || is_short && !message.contains(['?', '\u{ff1f}']) && PERSISTING.is_said(message);
-        if !reports(message) && !persists() {
+        if !reports(message) && !persists(message) {
             return None;
         }
+        let is_short = utf16_len(message) <= LONGEST_VAGUE;
         let subjects = subjects(message);
         let is_mixed = praises_first(message);
         let is_vague = is_short && !is_mixed && subjects.len() <= MOST_OF_VAGUE && !names_a_thing(message);
@@ -82,6 +83,33 @@ fn latin_words(text: &str) -> HashSet<String, TextHashing> {
     let words = own.split(|one: char| !one.is_ascii_alphanumeric() && one != '_').filter(|_| may_be_unspaced(own));
     words.filter(|word| word.len() >= SHORTEST_LATIN).map(str::to_lowercase).collect()
 }
+
+/// Whether a few words say that something is still so, and give no task.
+fn persists(message: &str) -> bool {
+    utf16_len(message) <= LONGEST_VAGUE
+        && !message.contains(['?', '\u{ff1f}'])
+        && PERSISTING.is_said(message)
+        && !WORK.starts(&normalised(message))
+        && !gives_task(message)
+}
+
+/// Whether a message reports that something is still wrong.
+pub(crate) fn reports_again(message: &str) -> bool {
+    let start = prefix_utf16(message, LONGEST_AGAIN);
+    PERSISTING.is_said(start) && (reports(start) || persists(message))
+}
+
+/// Whether two reports are about the same: they share a subject, or one of them is about the newest work as a whole.
+pub(crate) fn report_the_same(one: &str, other: &str) -> bool {
+    let (Some(one), Some(other)) = (Report::of(one), Report::of(other)) else { return false };
+    one.is_vague
+        || other.is_vague
+        || shares(&one.subjects, &other.subjects, 1, FEWEST_PAIRS)
+        || !one.latin.is_disjoint(&other.latin)
+}
+
+/// UTF-16 units of a message that are searched for a repeated report.
+const LONGEST_AGAIN: usize = 240;
 
 /// Whether a message names a thing: `the menu is still empty`. `Still the same` does not.
 fn names_a_thing(message: &str) -> bool {
