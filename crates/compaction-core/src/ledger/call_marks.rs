@@ -20,6 +20,8 @@ const LINK: &str = "[](file:";
 const USING: &str = "Using \"";
 /// How the marks of searches end.
 const COUNTS: [&str; 4] = [" results", " result", " matches", " match"];
+/// Beginnings of lines that count tasks.
+const ADDED: [&str; 2] = ["Created ", "Added "];
 /// Number of last parts of a path that are told.
 const PARTS: usize = 3;
 /// Longest command that is told, in UTF-16 units.
@@ -36,7 +38,15 @@ pub(super) fn begins_with_mark(line: &str) -> bool {
 fn is_mark(line: &str) -> bool {
     line.contains(LINK) && begins_with_mark(line)
         || line.starts_with(USING) && line.ends_with('"')
+        || is_count_of_tasks(line)
         || begins_with_mark(line) && COUNTS.iter().any(|count| line.ends_with(count))
+}
+
+/// Whether a line only counts tasks that were added: `Created 7 todos`.
+fn is_count_of_tasks(line: &str) -> bool {
+    let rest = ADDED.iter().find_map(|start| line.strip_prefix(start));
+    let count = rest.and_then(|rest| rest.strip_suffix(" todos").or_else(|| rest.strip_suffix(" todo")));
+    count.is_some_and(|count| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// An answer without the marks of calls, and what they tell of changed files.
@@ -87,7 +97,7 @@ mod tests {
     #[test]
     fn marks_of_calls_are_no_words() {
         let answer = "I look at the menu.\n\nRead [](file:///home/a/shop/menu.rs#1-1), lines 1 to 20\n\
-                      Searched text for `drinks`, 9 results\nUsing \"Replace String in File\"\n\
+                      Searched text for `drinks`, 9 results\nCreated 7 todos\nUsing \"Replace String in File\"\n\
                       Created [](file:///home/a/shop/src/menu/list.rs)\nSummarized conversation historyThe menu is split.";
         let (own, changed) = without_marks(answer.into());
         assert_eq!(own, "I look at the menu.\n\nThe menu is split.");

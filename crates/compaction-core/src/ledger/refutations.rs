@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::closed_requests::{PERSISTING, is_claim, shares, subjects};
 use super::constraints::gives_task;
+use super::errors::{Worth, lines_with_causes, worth};
 use super::noise::praises_first;
 use super::problems::{is_conditional, is_problem, is_unsolved, reports};
 use super::reasons::begins_with_pronoun;
@@ -55,7 +56,7 @@ pub(super) struct Report {
 impl Report {
     /// The report in a message; `None` if it reports nothing.
     pub(super) fn of(message: &str) -> Option<Self> {
-        if !reports(message) && !persists(message) {
+        if !reports(message) && !persists(message) && !shows_failed_step(message) {
             return None;
         }
         let is_short = utf16_len(message) <= LONGEST_VAGUE;
@@ -84,6 +85,15 @@ fn latin_words(text: &str) -> HashSet<String, TextHashing> {
     words.filter(|word| word.len() >= SHORTEST_LATIN).map(str::to_lowercase).collect()
 }
 
+/// Whether a message shows that a step failed, without the reason: `error: step menu failed with exit code 1`.
+fn shows_failed_step(message: &str) -> bool {
+    let begins = |line: &str| line.get(..ERROR.len()).is_some_and(|start| start.eq_ignore_ascii_case(ERROR));
+    lines_with_causes(message).any(|line| begins(line) && worth(line) == Worth::Verdict)
+}
+
+/// Begins the line of a failed step.
+const ERROR: &str = "error: ";
+
 /// Whether a few words say that something is still so, and give no task.
 fn persists(message: &str) -> bool {
     utf16_len(message) <= LONGEST_VAGUE
@@ -96,7 +106,8 @@ fn persists(message: &str) -> bool {
 /// Whether a message reports that something is still wrong.
 pub(crate) fn reports_again(message: &str) -> bool {
     let start = prefix_utf16(message, LONGEST_AGAIN);
-    PERSISTING.is_said(start) && (reports(start) || persists(message))
+    let is_brief = || message.split_whitespace().count() <= WORDS_OF_BRIEF && unspaced(message) <= CHARACTERS_ABOUT_ALL;
+    PERSISTING.is_said(start) && (reports(start) || is_brief() && persists(message))
 }
 
 /// Whether two reports are about the same: they share a subject, or one of them is about the newest work as a whole.
@@ -108,6 +119,8 @@ pub(crate) fn report_the_same(one: &str, other: &str) -> bool {
         || !one.latin.is_disjoint(&other.latin)
 }
 
+/// Most words of a report that has no word for a problem: `still the same`. A longer one may wish for something.
+const WORDS_OF_BRIEF: usize = 5;
 /// UTF-16 units of a message that are searched for a repeated report.
 const LONGEST_AGAIN: usize = 240;
 
@@ -168,7 +181,7 @@ mod tests {
             ("登录页面已经可以打开。", "登录页面还是打不开"),
             (
                 "\u{306f}\u{3044}\u{3001}make menu --drinks\u{306f}\u{52d5}\u{4f5c}\u{3057}\u{307e}\u{3059}\u{3002}",
-                "error: invalid option '--drinks'\nerror: make menu failed with exit code 1\n\n\u{3053}\u{3046}\u{306a}\u{308b}",
+                "error: step `menu` of --drinks failed with exit code 1\n\n\u{3053}\u{3046}\u{306a}\u{308b}",
             ),
         ] {
             let report = Report::of(message);

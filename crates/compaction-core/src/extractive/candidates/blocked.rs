@@ -188,7 +188,9 @@ impl Builder<'_> {
         let before = before.filter(|one| one.position < newest.position).take(MOST_COMPARED);
         let reported = before.take_while(|one| reports(&one.text) || reports_again(&one.text));
         let reported: Vec<&Request> = reported.filter(|one| report_the_same(&newest.text, &one.text)).collect();
-        let Some(first) = reported.last() else { return false };
+        // Without a word for a problem, a person may only wish for something again.
+        let Some(at) = reported.iter().rposition(|one| reports(&one.text)) else { return false };
+        let (reported, first) = (&reported[..=at], reported[at]);
         let problem = reported_words(&first.text);
         let changed: Vec<String> =
             ledger.changed_since(first.position).iter().take(MOST_TRIED).map(|path| quote(path)).collect();
