@@ -110,6 +110,11 @@ pub(crate) fn reports_again(message: &str) -> bool {
     PERSISTING.is_said(start) && (reports(start) || is_brief() && persists(message))
 }
 
+/// Whether a message reports a problem, or says in a few words that something is still so.
+pub(crate) fn is_report(message: &str) -> bool {
+    Report::of(message).is_some()
+}
+
 /// Whether two reports are about the same: they share a subject, or one of them is about the newest work as a whole.
 pub(crate) fn report_the_same(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (Report::of(one), Report::of(other)) else { return false };

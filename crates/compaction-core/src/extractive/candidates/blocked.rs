@@ -17,7 +17,7 @@ use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, reports, sets_aside};
 use crate::ledger::reasons::says_impossible;
-use crate::ledger::refutations::{report_the_same, reports_again};
+use crate::ledger::refutations::{is_report, report_the_same, reports_again};
 use crate::ledger::requests::is_telling;
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Request, Statement, Voice};
@@ -186,7 +186,7 @@ impl Builder<'_> {
         }
         let before = ledger.requests.iter().rev().filter(|one| is_substantive(&one.text));
         let before = before.filter(|one| one.position < newest.position).take(MOST_COMPARED);
-        let reported = before.take_while(|one| reports(&one.text) || reports_again(&one.text));
+        let reported = before.take_while(|one| is_report(&one.text));
         let reported: Vec<&Request> = reported.filter(|one| report_the_same(&newest.text, &one.text)).collect();
         // Without a word for a problem, a person may only wish for something again.
         let Some(at) = reported.iter().rposition(|one| reports(&one.text)) else { return false };

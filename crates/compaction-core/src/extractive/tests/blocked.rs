@@ -310,7 +310,7 @@ fn a_commit_of_something_else_does_not_settle_a_report() {
 fn a_problem_that_is_reported_again_is_one_item() {
     let edit = |id: &str| calls(id, "edit", "{\"path\":\"src/menu.rs\",\"oldText\":\"a\",\"newText\":\"b\"}");
     for (first, second, third) in [
-        ("The drinks page does not load on my phone", "the drinks page still does not load", "still the same"),
+        ("The drinks page does not work on my phone", "the drinks page is still blank", "still the same"),
         ("La página de bebidas no funciona", "la página de bebidas sigue sin funcionar", "sigue pasando lo mismo"),
         ("Die Getränkeseite geht nicht auf", "die Getränkeseite geht immer noch nicht", "immer noch das gleiche"),
     ] {
@@ -331,7 +331,7 @@ fn a_problem_that_is_reported_again_is_one_item() {
     }
     // Another problem is another item.
     let messages = [
-        user("The drinks page does not load on my phone"),
+        user("The drinks page does not work on my phone"),
         edit("1"),
         returns("1", "ok", false),
         says("The drinks page works now.", "stop"),
