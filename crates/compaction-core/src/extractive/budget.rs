@@ -391,12 +391,12 @@ fn leave_out_request(request: &str, statements: &[Statement], is_left_out: &mut 
     }
 }
 
-/// Leaves out all claims of a message that a person refuted, except the first one.
+/// Leaves out the claims of a message that a person refuted, except the first one and those with a number, such as a version.
 fn leave_out_refuted(statements: &[Statement], is_left_out: &mut [bool]) {
     let mut told = 0;
     let refuted = statements.iter().zip(is_left_out).filter(|(one, _)| one.voice == Voice::Refuted);
     for (one, is_left_out) in refuted {
-        *is_left_out |= told == one.position;
+        *is_left_out |= told == one.position && !one.text.contains(|one: char| one.is_ascii_digit());
         told = one.position;
     }
 }

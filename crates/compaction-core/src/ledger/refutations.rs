@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::closed_requests::{PERSISTING, is_claim, shares, subjects};
 use super::constraints::gives_task;
-use super::errors::{Worth, lines_with_causes, worth};
+use super::errors::lines_with_causes;
 use super::noise::praises_first;
 use super::problems::{is_conditional, is_problem, is_unsolved, reports};
 use super::reasons::begins_with_pronoun;
@@ -88,7 +88,7 @@ fn latin_words(text: &str) -> HashSet<String, TextHashing> {
 /// Whether a message shows that a step failed, without the reason: `error: step menu failed with exit code 1`.
 fn shows_failed_step(message: &str) -> bool {
     let begins = |line: &str| line.get(..ERROR.len()).is_some_and(|start| start.eq_ignore_ascii_case(ERROR));
-    lines_with_causes(message).any(|line| begins(line) && worth(line) == Worth::Verdict)
+    lines_with_causes(message).any(begins)
 }
 
 /// Begins the line of a failed step.
