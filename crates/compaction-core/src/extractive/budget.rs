@@ -16,7 +16,7 @@ use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
 use crate::ledger::noise::noise;
-use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED, THE_GOAL};
+use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, REFUTED, SHOWED, THE_GOAL};
 use crate::ledger::selection::{Selection, terms};
 use crate::ledger::text::{clip, clip_clauses, clip_middle, one_line, quote};
 use crate::ledger::{Ledger, NameRecord, Places, Statement, Voice, is_noise, scan};
@@ -391,6 +391,16 @@ fn leave_out_request(request: &str, statements: &[Statement], is_left_out: &mut 
     }
 }
 
+/// Leaves out the claims of a message that a person refuted, except the first one and those with a number, such as a version.
+fn leave_out_refuted(statements: &[Statement], is_left_out: &mut [bool]) {
+    let mut told = 0;
+    let refuted = statements.iter().zip(is_left_out).filter(|(one, _)| one.voice == Voice::Refuted);
+    for (one, is_left_out) in refuted {
+        *is_left_out |= told == one.position && !one.text.contains(|one: char| one.is_ascii_digit());
+        told = one.position;
+    }
+}
+
 /// Longest heading before items, in bytes.
 const LONGEST_FRAME: usize = 100;
 /// Separates the sentences of two messages in an item.
@@ -434,6 +444,7 @@ impl Digest<'_> {
         left_out.iter_mut().zip(&reassigned).for_each(|(is_noise, is_replaced)| *is_noise |= is_replaced);
         let discarded = discarded(&self.ledger.statements);
         left_out.iter_mut().zip(&discarded).for_each(|(is_noise, is_discarded)| *is_noise |= is_discarded);
+        leave_out_refuted(&self.ledger.statements, &mut left_out);
         let chosen = selection.choose_among(self.ledger, others, &left_out);
         let is_chosen: HashSet<usize> = chosen.iter().map(|(index, _)| *index).collect();
         let mut items: Vec<Item> = Vec::new();
@@ -446,7 +457,8 @@ impl Digest<'_> {
                 Some(format!("{} {}", self.ledger.statements[heading].text, statement.text))
             };
             let changed = rows.changes.get(&index).map(|change| statement.text.clone() + change).or_else(headed);
-            let changed = changed.map(|text| Statement { text, ..statement.clone() });
+            let refuted = || (statement.voice == Voice::Refuted).then(|| statement.text.clone() + REFUTED);
+            let changed = changed.or_else(refuted).map(|text| Statement { text, ..statement.clone() });
             let statement = changed.as_ref().unwrap_or(statement);
             let before = std::mem::replace(&mut newest, index);
             match items.last_mut().filter(|last| last.takes(statement, self.ledger)) {
@@ -598,7 +610,7 @@ fn join(text: &mut String, sentence: &str) {
 fn label(voice: Voice) -> &'static str {
     match voice {
         Voice::Person => "User: ",
-        Voice::Report | Voice::Remark | Voice::Announcement => "Assistant: ",
+        Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted => "Assistant: ",
         Voice::Action | Voice::Milestone => "Work: ",
         Voice::Quote => "Quoted: ",
         Voice::Summary => "Earlier: ",

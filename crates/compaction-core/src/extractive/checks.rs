@@ -134,7 +134,7 @@ impl Theories {
                     *is_refuted = true;
                 }
             }
-            Voice::Report | Voice::Remark | Voice::Announcement if is_theory(&statement.text) => {
+            Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted if is_theory(&statement.text) => {
                 if let Some((old, true)) = self.newest {
                     replaced.resize(statements.len(), false);
                     replaced[old] = true;

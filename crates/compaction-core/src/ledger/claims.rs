@@ -15,7 +15,7 @@ use super::names::{NameKind, ending, scan};
 use super::statements::{sentences, without_marker};
 use super::terms::TextHashing;
 use super::text::{WordList, quoted, word_list};
-use super::{CommandRecord, FileRecord, Ledger, Outcome, Statement, Voice};
+use super::{CommandRecord, FileRecord, Ledger, Outcome, Statement};
 use crate::phrases::{PROGRAMS, SPACED, listed};
 
 /// Words of sentences that claim nothing: demands, questions, conditions, plans.
@@ -279,7 +279,7 @@ fn was_done(ledger: &Ledger, verb: &str) -> bool {
     let by_command = |command: &CommandRecord| {
         (command.succeeded > 0 || command.outcome == Outcome::Open) && verb.is_match(&command.command)
     };
-    let states = |one: &Statement| one.voice != Voice::Announcement && verb.is_match(&one.text);
+    let states = |one: &Statement| one.states() && verb.is_match(&one.text);
     let statements = || ledger.statements.iter().any(states);
     ledger.left_out.of("commands") > 0 || ledger.commands.iter().any(by_command) || statements()
 }

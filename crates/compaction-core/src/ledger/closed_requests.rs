@@ -813,7 +813,7 @@ fn denied(message: &str) -> String {
 }
 
 /// Whether two texts have `words` long words or `pairs` pairs of characters in common.
-fn shares(
+pub(super) fn shares(
     own: &HashSet<String, TextHashing>,
     other: &HashSet<String, TextHashing>,
     words: usize,

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::actions::{ActionKind, Actions, Subject};
 use super::answers::agrees;
+use super::call_marks::{line_of_run, without_marks};
 use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, comes_back, continues, continues_behind_praise, has_question,
@@ -28,6 +29,7 @@ use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::problems::{own_words, pasted_error, reports};
 use super::proposals::files_of_code;
+use super::refutations::{Report, refuted};
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
 use super::resuming::{answers_back, asks_back, asks_for_nothing, without_closing_lines};
@@ -459,14 +461,16 @@ impl<'a> Collector<'a> {
         }
         if let Some(denial) = Denial::of(words.trim_start()) {
             let newest = self.dialogue.newest_answers().last().map_or(0, |(position, _)| *position);
-            let is_told = |one: &Statement| one.position == newest && one.voice != Voice::Announcement;
+            let is_told = |one: &Statement| one.position == newest && one.states();
             self.statements.drop_newest(|one| is_told(one) && denial.denies(&one.text));
         }
+        let reports_problem = reports(words);
+        self.refute_newest(words, place.position);
         match self.is_result(words) {
             true => self.dialogue.read_result(place, words),
             false => self.dialogue.read_person(place, words, is_command, &mut self.notes),
         }
-        if reports(words) {
+        if reports_problem {
             let since = self.dialogue.requests.iter().rev().nth(COMING_BACK).map_or(0, |one| one.position);
             let is_refuted = |note: &Note| note.position > since && is_about(words, &note.text);
             self.notes.take(NoteKind::Done, |note| tells_work(&note.text) && is_refuted(note));
@@ -483,7 +487,7 @@ impl<'a> Collector<'a> {
             // What only asks back is no answer.
             self.asked.refuse();
         } else if is_substantive(words) && self.is_refused_by(words) {
-            self.refute();
+            self.refute(words);
             self.asked.refuse();
         } else if shows(words)
             || is_substantive(words) && self.has_changed()
@@ -610,7 +614,7 @@ impl<'a> Collector<'a> {
         if let Some(request) = request {
             self.notes.add(NoteKind::Decision, &format!("{UNDID_WORK}{}", undone(&request.text)), place, false);
         }
-        self.refute();
+        self.refute(words);
         self.asked.undo();
     }
 
@@ -645,10 +649,19 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Records that the answers to the open request make false claims.
-    fn refute(&mut self) {
-        self.asked.answers().iter().for_each(|answer| self.statements.refute(*answer, is_claim));
+    /// Records that the answers to the open request make false claims, as `message` says.
+    fn refute(&mut self, message: &str) {
+        let report = Report::of(message);
+        let voice = |sentence: &str| refuted(sentence, report.as_ref(), true);
+        self.asked.answers().iter().for_each(|answer| self.statements.refute(*answer, voice));
         self.plan.reopen(&self.reported_done);
+    }
+
+    /// Records which claims since the person's last words the report in a `message` at `position` contradicts.
+    fn refute_newest(&mut self, message: &str, position: u64) {
+        let Some(report) = Report::of(message) else { return };
+        let since = self.dialogue.requests.last().map_or(0, |last| last.position) + 1;
+        self.statements.refute((since, position), |sentence| refuted(sentence, Some(&report), false));
     }
 
     /// Whether the newest answer only shows what could be done for the open request: a plan before any change, or code
@@ -667,7 +680,7 @@ impl<'a> Collector<'a> {
         let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
         // An error that is pasted right after a claim refutes the claim.
         if is_refused || pasted_error(next).is_some() {
-            self.refute();
+            self.refute(next);
         }
         let objection = objection(next, self.dialogue.newest_text());
         let only_proposes = self.only_proposes();
@@ -771,7 +784,14 @@ impl<'a> Collector<'a> {
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
         let whole = without_thinking(blocks_text(&assistant.content, "\n"));
         let (own, is_cut_off) = without_closing_lines(&whole);
-        let text = with_joined_lines(own.into());
+        let (own, changed) = without_marks(own.into());
+        let text = with_joined_lines(own);
+        if let Some(line) = line_of_run(&text).filter(|_| assistant.tool_calls().next().is_none()) {
+            return self.statements.add_line(Voice::Action, place, &line);
+        }
+        for line in changed {
+            self.statements.add_line(Voice::Action, place, &line);
+        }
         if assistant.tool_calls().next().is_none() && is_failed_request(&text) {
             return self.note_failure(Some(&text), place);
         }

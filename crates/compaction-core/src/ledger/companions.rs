@@ -114,7 +114,7 @@ fn follows(before: &Statement, after: &Statement) -> bool {
 }
 
 fn says_something(one: &Statement) -> bool {
-    one.voice != Voice::Announcement && !asks(&one.text) && !leads(&one.text) && !says_nothing(&one.text)
+    one.states() && !asks(&one.text) && !leads(&one.text) && !says_nothing(&one.text)
 }
 
 /// What a statement of the model needs in its own message: an introduction its first item, a row of a table with a bound the

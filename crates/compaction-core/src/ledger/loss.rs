@@ -505,7 +505,7 @@ impl LossReport {
 fn speaker(statement: &Statement) -> &'static str {
     match statement.voice {
         Voice::Person => "User",
-        Voice::Report | Voice::Remark | Voice::Announcement => "Assistant",
+        Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted => "Assistant",
         Voice::Action | Voice::Milestone => "Work",
         Voice::Quote => "Quoted",
         Voice::Summary => "Earlier",

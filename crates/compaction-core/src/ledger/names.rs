@@ -195,7 +195,7 @@ fn is_quoted_name(name: &str) -> bool {
 
 /// Whether a name is of no use for continuing the work: a length in a style sheet, a colour of one digit, a number or a
 /// capitalised word that neither a person nor an error used, the name of a generated file with a hash or a time in it,
-/// or a path that leads out of the work.
+/// a path that leads out of the work, words between slashes, a placeholder, or a range of commits.
 pub(crate) fn is_noise(name: &NameRecord) -> bool {
     let text = name.name.as_str();
     let bytes = text.as_bytes();
@@ -214,6 +214,20 @@ pub(crate) fn is_noise(name: &NameRecord) -> bool {
         || is_generated(text)
         || is_elsewhere(text)
         || are_words(name)
+        || is_placeholder(text)
+}
+
+/// Placeholders for a path.
+const PLACEHOLDERS: [&str; 3] = ["/path/to", "path/to/", "..."];
+
+/// Whether a path stands for another one, such as `/path/to/menu.rs`, or is a range of commits: `HEAD..origin/main`.
+fn is_placeholder(path: &str) -> bool {
+    let is_range = || {
+        let (first, rest) = path.split_once("..").unwrap_or_default();
+        first.ends_with(|one: char| one.is_ascii_alphanumeric())
+            && rest.starts_with(|one: char| one.is_ascii_alphanumeric())
+    };
+    PLACEHOLDERS.iter().any(|one| path.contains(one)) || is_range()
 }
 
 /// Parts of paths to installed packages.
@@ -233,14 +247,19 @@ fn are_words(name: &NameRecord) -> bool {
     let path = name.name.as_str();
     let Some((first, rest)) = path.split_once('/').filter(|(first, _)| !first.is_empty()) else { return false };
     let all = |is_one: fn(&str) -> bool| is_one(first) && rest.split('/').all(is_one);
-    let is_prose = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_letter = |one: char| one.is_alphabetic() || one == '-';
+    let is_prose = |part: &str| !part.is_empty() && part.chars().all(is_letter);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let are_prose = || is_prose(first) && rest.split('/').all(is_prose);
     let is_capital = |part: &str| part.starts_with(|one: char| one.is_ascii_uppercase());
-    let is_said = || !name.places.has(Places::EDIT) && !name.places.has(Places::CALL);
+    let is_said = || ![Places::EDIT, Places::CALL, Places::ERROR].into_iter().any(|place| name.places.has(place));
+    // Two words that nothing but prose has are an alternative.
+    let are_two = || !rest.contains('/') && name.places.has(Places::ANSWER);
     all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_uppercase()))
         || all(|part| part.len() > 1 && part.starts_with('.') && !part.starts_with(".."))
-        || name.places == Places::ANSWER && !DIRECTORIES.contains(&first) && are_prose()
+        || is_said() && (name.places == Places::ANSWER || are_two()) && !DIRECTORIES.contains(&first) && are_prose()
         || is_said() && are_prose() && all(is_capital)
+        || is_said() && rest.split('/').all(is_number)
 }
 
 /// Usual names of directories.
@@ -674,6 +693,12 @@ mod tests {
             "DD/MM/YYYY",
             "reads/validates",
             "reads/keeps/writes",
+            "menus/non-food",
+            "connexion/état",
+            "PORT-3/4/5",
+            "/path/to/menu.rs",
+            "/api/...",
+            "HEAD..origin/main",
         ] {
             assert!(is_noise(&record(name, Places::ANSWER)), "{name}");
         }
@@ -700,6 +725,11 @@ mod tests {
         for name in ["Right/Wrong/Unknown", "REST/GraphQL"] {
             assert!(is_noise(&record(name, Places::ANSWER.with(Places::PERSON))), "{name}");
             assert!(!is_noise(&record(name, Places::ANSWER.with(Places::EDIT))), "{name}");
+        }
+        assert!(is_noise(&record("menus/dishes", Places::ANSWER.with(Places::PERSON))));
+        for name in ["menus/dishes", "menus/dishes/soups"] {
+            assert!(!is_noise(&record(name, Places::PERSON)), "{name}");
+            assert!(!is_noise(&record(name, Places::ANSWER.with(Places::CALL))), "{name}");
         }
         for name in ["5433", "ENOENT", "PATCH"] {
             assert!(!is_noise(&record(name, Places::ANSWER.with(Places::PERSON))), "{name}");

@@ -161,7 +161,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
             {
                 true
             }
-            Voice::Report | Voice::Remark | Voice::Announcement => {
+            Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted => {
                 let is_past = newest.is_some_and(|newest| one.position < newest);
                 says_nothing(&one.text)
                     || is_numbered_code(&one.text)

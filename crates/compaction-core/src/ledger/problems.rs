@@ -9,6 +9,7 @@ use super::constraints::{FORBIDDING, clauses, is_constraint};
 use super::cues::is_typed;
 use super::errors::{error_line, is_cause, lines_with_causes, message_of_shell};
 use super::names::ending;
+use super::server_logs;
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
@@ -300,6 +301,11 @@ fn is_pasted(line: &str) -> bool {
 
 /// Whether a message pastes an error.
 fn pastes_error(message: &str) -> bool {
+    pastes_cause(message) || server_logs::failure(message).is_some()
+}
+
+/// Whether a message pastes the error of a program.
+fn pastes_cause(message: &str) -> bool {
     message_of_shell(message).is_some()
         || lines_with_causes(without_documentation(message))
             .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
@@ -318,8 +324,8 @@ pub(crate) fn own_words(message: &str) -> Cow<'_, str> {
 
 /// The line that explains best what a message pastes, if that is an error.
 pub(crate) fn pasted_error(message: &str) -> Option<String> {
-    if !pastes_error(message) {
-        return None;
+    if !pastes_cause(message) {
+        return server_logs::failure(message).map(|line| clip(&one_line(line), LONGEST_ERROR));
     }
     // The message is a sentence, and its lines may be in any language.
     let error = message_of_shell(message).unwrap_or_else(|| {

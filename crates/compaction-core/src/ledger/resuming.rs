@@ -3,6 +3,7 @@
 //! before it did anything. And the ends of answers that stopped at the limit of a turn.
 
 use super::answers::verdict;
+use super::call_marks::begins_with_mark;
 use super::noise::has_frames;
 use super::problems::{pasted_error, reports};
 use super::requests::WORK;
@@ -98,8 +99,6 @@ pub(crate) fn is_declaration(message: &str) -> bool {
 /// Beginnings of the last lines of an answer that stopped at the limit of a turn, and of those that a tool adds.
 const LIMITS_OF_TURNS: &[&str] = listed!(HARNESSES, "resuming: limits of turns");
 const CLOSING_LINES: &[&str] = listed!(HARNESSES, "resuming: closing lines");
-/// Beginnings of lines that stand for a call in the text of an answer.
-const MARKS_OF_CALLS: &[&str] = listed!(HARNESSES, "resuming: marks of calls");
 /// Number of last lines in which they stand.
 const CLOSING_WITHIN: usize = 6;
 
@@ -123,7 +122,7 @@ pub(super) fn without_closing_lines(answer: &str) -> (&str, bool) {
         let without_fence = rest[..start].trim_end().strip_suffix("\n```").filter(|_| rest[start..].trim() == "```");
         rest = match without_fence {
             Some(before) => before.trim_end(),
-            None if start > 0 && begins(rest[start..].trim(), MARKS_OF_CALLS) => rest[..start].trim_end(),
+            None if start > 0 && begins_with_mark(rest[start..].trim()) => rest[..start].trim_end(),
             None => break,
         };
     }

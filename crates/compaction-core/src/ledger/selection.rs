@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use super::Ledger;
 use super::companions::{companions, has_bound};
 use super::cues::{has_name, is_guess};
+use super::notes::REFUTED;
 use super::reasons::begins_with_pronoun;
 use super::retractions::admits;
 use super::statements::{Statement, Voice};
@@ -325,6 +326,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         Voice::Report => 1.5,
         Voice::Remark => 1.0,
         Voice::Announcement => 0.45,
+        Voice::Refuted => 0.3,
         Voice::Action => 0.7,
         Voice::Milestone => 1.1,
         Voice::Quote => 0.3,
@@ -481,7 +483,8 @@ impl Vocabulary {
                     names.push(is_name);
                 }
             });
-            let (end, units) = (all.terms.len(), utf16_len(&statement.text));
+            let mark = if statement.voice == Voice::Refuted { utf16_len(REFUTED) } else { 0 };
+            let (end, units) = (all.terms.len(), utf16_len(&statement.text) + mark);
             all.statements.push(StatementTerms { end, units, content: content(statement) });
         }
         let value = |(count, is_persons): (&u32, bool)| {

@@ -47,8 +47,10 @@ stored_by_name! {
         Report = "report",
         /// The model said it during its work.
         Remark = "remark",
-        /// The model announced what it would do, or made a claim that turned out to be untrue.
+        /// The model announced what it would do, or made a claim in an answer that the person refused.
         Announcement = "announcement",
+        /// The model claimed that something works, and the person's next words reported a problem with it.
+        Refuted = "refuted",
         /// It comes from a call or its result.
         Action = "deed",
         /// The result of a call shows that something was finished: a commit, a push, a run of tests.
@@ -78,7 +80,12 @@ pub struct Statement {
 impl Statement {
     /// Whether the model made it.
     pub(crate) fn is_of_model(&self) -> bool {
-        matches!(self.voice, Voice::Report | Voice::Remark | Voice::Announcement)
+        matches!(self.voice, Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted)
+    }
+
+    /// Whether it states something that nobody refuted.
+    pub(crate) fn states(&self) -> bool {
+        !matches!(self.voice, Voice::Announcement | Voice::Refuted)
     }
 }
 
@@ -150,13 +157,15 @@ impl Statements {
         }
     }
 
-    /// Records that a person found claims in the messages from `first` to `last` to be untrue. `is_claim` says whether
-    /// a sentence makes a claim.
-    pub(super) fn refute(&mut self, (first, last): (u64, u64), is_claim: impl Fn(&str) -> bool) {
+    /// Records that a person found claims in the messages from `first` to `last` to be untrue. `refuted` gives the new
+    /// voice of such a claim.
+    pub(super) fn refute(&mut self, (first, last): (u64, u64), refuted: impl Fn(&str) -> Option<Voice>) {
         let start = self.list.partition_point(|one| one.position < first);
         for one in self.list[start..].iter_mut().take_while(|one| one.position <= last) {
-            if matches!(one.voice, Voice::Report | Voice::Remark) && is_claim(&one.text) {
-                one.voice = Voice::Announcement;
+            if matches!(one.voice, Voice::Report | Voice::Remark)
+                && let Some(voice) = refuted(&one.text)
+            {
+                one.voice = voice;
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, reports, sets_aside};
 use crate::ledger::reasons::says_impossible;
+use crate::ledger::refutations::{is_report, report_the_same, reports_again};
 use crate::ledger::requests::is_telling;
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Request, Statement, Voice};
@@ -44,6 +45,8 @@ const LONGEST_UNSOLVED: usize = 160;
 const MOST_REFUSED: usize = 2;
 /// Number of newest reports of the model that may name their files.
 const MOST_TOLD: usize = 64;
+/// Most changed files that are told of a problem that was reported again.
+const MOST_TRIED: usize = 3;
 /// Longest document that a person may have written as one request, in UTF-16 units.
 const LONGEST_TYPED: usize = 2000;
 /// Fewest headings of a document.
@@ -171,7 +174,37 @@ impl Builder<'_> {
             let item = format!("The user reported {times} times: {problem}");
             self.pool.add(Section::Blocked, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
         }
-        times > 1
+        times > 1 || self.reported_still(newest)
+    }
+
+    /// The problem of which the `newest` request says that it is still there, with the number of reports and what was
+    /// changed since the first one.
+    fn reported_still(&mut self, newest: &Request) -> bool {
+        let ledger = self.with_turn;
+        if !reports_again(&newest.text) {
+            return false;
+        }
+        let before = ledger.requests.iter().rev().filter(|one| is_substantive(&one.text));
+        let before = before.filter(|one| one.position < newest.position).take(MOST_COMPARED);
+        let reported = before.take_while(|one| is_report(&one.text));
+        let reported: Vec<&Request> = reported.filter(|one| report_the_same(&newest.text, &one.text)).collect();
+        // Without a word for a problem, a person may only wish for something again.
+        let Some(at) = reported.iter().rposition(|one| reports(&one.text)) else { return false };
+        let (reported, first) = (&reported[..=at], reported[at]);
+        let problem = reported_words(&first.text);
+        let changed: Vec<String> =
+            ledger.changed_since(first.position).iter().take(MOST_TRIED).map(|path| quote(path)).collect();
+        let tried = match changed.is_empty() {
+            true => String::new(),
+            false => format!("; changed since the first report: {}", changed.join(", ")),
+        };
+        let item = format!(
+            "The user reported {} times that it is not solved: {}; at first: {problem}{tried}",
+            reported.len() + 1,
+            reported_words(&newest.text)
+        );
+        self.pool.add(Section::Blocked, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
+        true
     }
 
     /// The problems that the newest requests report, if nothing was done about them or the work on them is not
@@ -255,7 +288,7 @@ impl Builder<'_> {
         if newest <= asked_at || self.acted_at() > newest {
             return;
         }
-        let said = of_model.take_while(|one| one.position == newest).filter(|one| one.voice != Voice::Announcement);
+        let said = of_model.take_while(|one| one.position == newest).filter(|one| one.states());
         // A model that changed files may describe what they do now.
         let has_changed = ledger.files.iter().any(|file| file.changed_at > asked_at);
         let said = said.filter(|one| is_unsolved(&one.text) || !has_changed && is_denied(&one.text));
@@ -293,7 +326,7 @@ impl Builder<'_> {
                 continue;
             }
             let closing = said.take_while(|one| one.position == closing);
-            let open = closing.filter(|one| one.voice != Voice::Announcement && is_unsolved(&one.text));
+            let open = closing.filter(|one| one.states() && is_unsolved(&one.text));
             let is_over = |one: &Statement| {
                 of_model()
                     .take_while(|later| later.position > one.position)
@@ -335,6 +368,11 @@ impl Builder<'_> {
         let commands = self.with_turn.commands.iter().filter(|command| command.outcome == Outcome::Succeeded);
         files.chain(commands.map(|command| command.position)).max().unwrap_or_default()
     }
+}
+
+/// What a person reports, in their own words if no sentence of it is known as a report.
+fn reported_words(message: &str) -> String {
+    reported(message).unwrap_or_else(|| clip(&one_line(message), LONGEST_LINE))
 }
 
 /// Whether the subject of an error is a call of a tool with its arguments.

@@ -37,6 +37,9 @@ use crate::tools::PlanStatus;
 const LONGEST_CHAIN: usize = 7;
 /// Longest aim that the latest request repeats or changes, in UTF-16 units.
 const LONGEST_AIM: usize = 240;
+/// A whole first request may take the room of a summary divided by this, but no more than so many UTF-16 units.
+const FIRST_PART: usize = 40;
+const LONGEST_WHOLE_FIRST: usize = 320;
 /// Most requests between the first and the latest one that are listed.
 const MOST_RECENT: usize = 3;
 /// Longest of these, in UTF-16 units.
@@ -108,7 +111,7 @@ impl<'a> Builder<'a> {
             match is_past(first) {
                 // The first request says what the conversation began for.
                 true if is_begun(first) => {
-                    let item = format!("{AT_FIRST}{}", begins(&first.text, LONGEST_FIRST));
+                    let item = format!("{AT_FIRST}{}", begins(&first.text, self.longest_first(&first.text)));
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Must);
                 }
                 // A short one only continues what came before.
@@ -124,7 +127,7 @@ impl<'a> Builder<'a> {
             }
         }
         if let Some(begun) = begun.filter(|begun| !first.is_some_and(is_begun) && !is_aim(begun) && !is_latest(begun)) {
-            let item = format!("{AT_FIRST}{}", begins(&begun.text, LONGEST_FIRST));
+            let item = format!("{AT_FIRST}{}", begins(&begun.text, self.longest_first(&begun.text)));
             self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
         }
         let told: Vec<&Request> = [aim, first, begun, self.latest()].into_iter().flatten().collect();
@@ -147,6 +150,16 @@ impl<'a> Builder<'a> {
             let item = format!("{THEN}{}{}", begins(&one.text, LONGEST_RECENT), self.done_mark(one));
             self.pool.add(Section::Goal, &item, origin(one), Rank::Low);
         }
+    }
+
+    /// Most UTF-16 units of the first request. The whole of a short one says more than its first sentences.
+    fn longest_first(&self, request: &str) -> usize {
+        let whole = (self.units / FIRST_PART).min(LONGEST_WHOLE_FIRST);
+        // Lists and paragraphs of their own are told elsewhere.
+        let is_one =
+            !request.contains("\n\n") && !request.lines().any(|line| line.trim_start().starts_with(['-', '*', '#']));
+        let is_told = is_one && is_typed(request) && utf16_len(&one_line(request)) <= whole;
+        if is_told { whole.max(LONGEST_FIRST) } else { LONGEST_FIRST }
     }
 
     /// The answers and commands after the latest request, and the last message of the person.

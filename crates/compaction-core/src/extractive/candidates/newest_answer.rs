@@ -25,7 +25,7 @@ impl<'a> Builder<'a> {
             .next()
             .filter(|_| self.turn.is_none() && !self.goes_on && !self.ledger.is_waiting)?;
         let mut own = self.newest_of_model().take_while(|one| one.position == newest.position);
-        let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
+        let is_short = |one: &Statement| one.states() && utf16_len(&one.text) <= LONGEST_BEHIND;
         match own.next().filter(|last| question_in(&last.text).is_none()) {
             None => Some(newest),
             Some(last) => {

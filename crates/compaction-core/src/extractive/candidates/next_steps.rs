@@ -394,7 +394,7 @@ impl<'a> Builder<'a> {
             of_model.take_while(|one| one.position > asked_at).take(MOST_SENTENCES)
         };
         let changed_at = ledger.changed_at();
-        let is_cause = |one: &&Statement| one.position > changed_at && one.voice != Voice::Announcement;
+        let is_cause = |one: &&Statement| one.position > changed_at && one.states();
         // A short sentence such as `Found it!` needs the one after it.
         let mut behind: Option<&Statement> = None;
         let cause = of_turn().find_map(|one| {

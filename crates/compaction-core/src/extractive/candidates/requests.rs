@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
         }
         // The first sentence may only call for attention.
         let mut said: Vec<&str> = Vec::new();
-        for one in same.iter().rev().filter(|one| one.voice != Voice::Announcement && is_substantive(&one.text)) {
+        for one in same.iter().rev().filter(|one| one.states() && is_substantive(&one.text)) {
             said.push(&one.text);
             if utf16_len(&joined(&said)) >= SHORT_REQUEST {
                 break;

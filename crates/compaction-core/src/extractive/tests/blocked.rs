@@ -305,3 +305,64 @@ fn a_commit_of_something_else_does_not_settle_a_report() {
     assert!(blocked("src/parser.rs", "parser: nested blocks").contains("login page crashes"));
     assert!(!blocked("src/login.rs", "login: phones have no mouse").contains("login page crashes"));
 }
+
+#[test]
+fn a_problem_that_is_reported_again_is_one_item() {
+    let edit = |id: &str| calls(id, "edit", "{\"path\":\"src/menu.rs\",\"oldText\":\"a\",\"newText\":\"b\"}");
+    for (first, second, third) in [
+        ("The drinks page does not work on my phone", "the drinks page is still blank", "still the same"),
+        ("La página de bebidas no funciona", "la página de bebidas sigue sin funcionar", "sigue pasando lo mismo"),
+        ("Die Getränkeseite geht nicht auf", "die Getränkeseite geht immer noch nicht", "immer noch das gleiche"),
+    ] {
+        let messages = [
+            user(first),
+            edit("1"),
+            returns("1", "ok", false),
+            says("The drinks page works now.", "stop"),
+            user(second),
+            edit("2"),
+            returns("2", "ok", false),
+            says("The drinks page is fixed.", "stop"),
+            user(third),
+        ];
+        let told = blocked(&messages);
+        assert!(told.contains("reported 3 times") && told.contains(first) && told.contains("src/menu.rs"), "{told}");
+        assert!(!told.contains('\n'), "{told}");
+    }
+    // Another problem is another item.
+    let messages = [
+        user("The drinks page does not work on my phone"),
+        edit("1"),
+        returns("1", "ok", false),
+        says("The drinks page works now.", "stop"),
+        user("the export of orders is still broken"),
+    ];
+    assert!(!blocked(&messages).contains("times"));
+}
+
+#[test]
+fn a_failure_in_the_log_of_a_server_blocks() {
+    let log = "there is an error 2025-10-01 13:12:25 WARNING 13:12:25,374 shop.csrf log Forbidden (token missing): /orders/7\n\
+               2025-10-01 13:12:25 \"POST /orders/7 HTTP/1.1\" 403 2519";
+    let messages = [user("Let the button delete orders"), says("The button deletes orders now.", "stop"), user(log)];
+    let text = blocked(&messages);
+    assert!(text.contains("Forbidden (token missing): /orders/7"), "{text}");
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(&messages))));
+    assert!(!document.body[Section::Done].join("\n").contains("deletes orders now"));
+}
+
+#[test]
+fn a_claim_that_the_next_message_refutes_never_stands_alone() {
+    let messages = [
+        user("Does `make menu --drinks` print the drinks?"),
+        says("Yes, `make menu --drinks` works and prints the drinks of the menu.", "stop"),
+        user("make menu --drinks\nerror: unknown option --drinks\nmake: *** [menu] Error 2"),
+        says("The option stands behind the target, so make reads it itself.", "stop"),
+    ];
+    let text = section(&messages, Section::CriticalContext);
+    let claim = text.split("works and prints the drinks of the menu.").nth(1);
+    assert!(
+        claim.is_none_or(|behind| behind.starts_with(" (the next message of the user reports a problem)")),
+        "{text}"
+    );
+}
