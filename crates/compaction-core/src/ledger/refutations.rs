@@ -87,11 +87,15 @@ fn latin_words(text: &str) -> HashSet<String, TextHashing> {
 
 /// Whether a message shows that a step failed, without the reason: `error: step menu failed with exit code 1`.
 fn shows_failed_step(message: &str) -> bool {
-    let begins = |line: &str| line.get(..ERROR.len()).is_some_and(|start| start.eq_ignore_ascii_case(ERROR));
-    lines_with_causes(message).any(begins)
+    // A copy of a screen may have it within a line.
+    let shows = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        memchr::memmem::find_iter(lower.as_bytes(), ERROR).any(|at| !lower[..at].ends_with(char::is_alphanumeric))
+    };
+    lines_with_causes(message).any(shows)
 }
 
-/// Begins the line of a failed step.
+/// Begins what is said of a failed step.
 const ERROR: &str = "error: ";
 
 /// Whether a few words say that something is still so, and give no task.
