@@ -162,7 +162,9 @@ impl Statements {
     pub(super) fn refute(&mut self, (first, last): (u64, u64), refuted: impl Fn(&str) -> Option<Voice>) {
         let start = self.list.partition_point(|one| one.position < first);
         for one in self.list[start..].iter_mut().take_while(|one| one.position <= last) {
-            if matches!(one.voice, Voice::Report | Voice::Remark)
+            // In languages with the verb at the end, what works may look like what the model will do.
+            let may_claim = || one.voice == Voice::Announcement && may_be_unspaced(&one.text);
+            if (matches!(one.voice, Voice::Report | Voice::Remark) || may_claim())
                 && let Some(voice) = refuted(&one.text)
             {
                 one.voice = voice;
