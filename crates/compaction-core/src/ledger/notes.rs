@@ -354,7 +354,7 @@ pub(crate) const UNDID: &str = "Took back the commit ";
 /// Starts the subject of a commit that reverts another one.
 pub(crate) const REVERT: &str = "Revert \"";
 /// Follows a claim of the model that the person refuted.
-pub(crate) const REFUTED: &str = " (the next message of the user reports a problem)";
+pub(crate) const REFUTED: &str = " (then the user reported a problem)";
 /// Follows the outcome of a run that is older than the newest change of a file.
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the open request in Next Steps, and the request before a turn that no words of a person begin.
