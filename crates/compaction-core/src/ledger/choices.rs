@@ -39,6 +39,8 @@ const SHORTEST_STEM: usize = 4;
 const LONGEST_STEM: usize = 5;
 /// Words that join labels or end a message.
 static JOINING: WordList = word_list!(SPACED, "choices: joining");
+/// Words of sentences that say what is not wanted.
+static NEGATIONS: WordList = word_list!("choices: negations");
 /// Separates options.
 const SEPARATOR: &str = " | ";
 
@@ -330,10 +332,9 @@ pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
     if answers_several(message) {
         return None;
     }
-    let said = stems(message);
-    if message.contains(['?', '\u{ff1f}']) && !sentences(message).any(|one| !one.ends_with(['?', '\u{ff1f}'])) {
-        return None;
-    }
+    // `I don't think we need a list of names` takes nothing. A question alone does not, either.
+    let takes = |one: &&str| !one.ends_with(['?', '\u{ff1f}']) && !NEGATIONS.is_said(one);
+    let said: Vec<String> = sentences(message).filter(takes).flat_map(stems).collect();
     let is_named = |option: &&str| {
         let title = title(option);
         let shared = title.iter().filter(|stem| said.contains(*stem)).count();
@@ -580,6 +581,8 @@ mod tests {
             ("ok, then tracking the date of each file", Some("2. Track file dates - fast")),
             ("compare the checksums and tell me when you are done", Some("1. Compare checksums - slow but exact")),
             ("how do we compare checksums?", None),
+            ("I don't think that we compare any checksums here.", None),
+            ("Wir brauchen keine checksums zu compare.", None),
             ("copy the manual", None),
         ] {
             assert_eq!(named(message, offered).as_deref(), expected, "{message}");
