@@ -180,7 +180,7 @@ const NPM_BEFORE: &str = "2026-11-22";
 const PIP_CONSTRAINTS: &str = include_str!("hosts/constraints.txt");
 
 /// Hosts that take longest, these first.
-const LONGEST: [&str; 5] = ["openclaw", "pi", "opencode", "first-version", "runner"];
+const LONGEST: [&str; 8] = ["openclaw", "pi", "opencode", "first-version", "runner", "vscode", "pydantic-ai", "mcp"];
 
 /// Hosts that are driven at the same time. Each waits for packages, and for processes of its own that wait for each other.
 const AT_ONCE: usize = 3;

@@ -1,11 +1,13 @@
 //! Packages as they are published: for Cargo, for npm, for pip, and as an archive. They go to `target/packages`.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
+use crate::compiler::lint_while_building;
 use crate::steps::Steps;
 use crate::workspace::{Server, build_server, cargo, npm_ci, remove_own_package, root, run, server};
 
@@ -166,8 +168,30 @@ pub(crate) fn wheel(directory: &Path, profile: &str, maturin: &Path) -> anyhow::
     }
     let mut build = Command::new(maturin);
     remove_own_package(&mut build);
+    if profile == "dev" {
+        share_the_build(&mut build)?;
+    }
     run(build.args(["build", "--locked", "--profile", profile, "--out"]).arg(directory).current_dir(client))
         .context("maturin is installed by `pip install maturin`")
+}
+
+/// Makes maturin take what the tests have built. Cargo shares that with builds of the whole workspace alone, and maturin
+/// asks it for one program of one package. So it finds a cargo that builds that program as a part of the workspace.
+fn share_the_build(maturin: &mut Command) -> anyhow::Result<()> {
+    let cargo = std::env::var("CARGO").context("cargo runs this program, and says where it lies")?;
+    let directory = root().join("target/compiler/of-maturin");
+    std::fs::create_dir_all(&directory)?;
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = rustc ] && shift && set -- build --workspace \"$@\"\nexec '{}' \"$@\"\n",
+        cargo.replace('\'', "'\\''")
+    );
+    let program = directory.join("cargo");
+    std::fs::write(&program, script)?;
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755))?;
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::iter::once(directory).chain(std::env::split_paths(&paths));
+    maturin.env("PATH", std::env::join_paths(paths)?);
+    lint_while_building(maturin)
 }
 
 /// The program with its licence, for those who install nothing.

@@ -26,15 +26,18 @@ use check::Check;
 use compactd_tests::published_package;
 use rules::Rule;
 
+/// So many sessions need every rule at least once.
+const SEEDS: u64 = 200;
+
 #[test]
 fn answers_are_those_of_the_published_peer() -> anyhow::Result<()> {
     if is_skipped()? {
         return Ok(());
     }
     let mut check = Check::start()?;
-    let seeds = number("INTEROP_SEEDS", 240);
+    let seeds = number("INTEROP_SEEDS", SEEDS);
     for_each_seed(seeds, |seed| check.seed(seed))?;
-    if seeds >= 200 {
+    if seeds >= SEEDS {
         let stale: Vec<&Rule> = Rule::ALL.iter().filter(|rule| !check.seen.contains(rule)).collect();
         assert!(stale.is_empty(), "these differences never showed, is the rule still true? {stale:?}");
     }
@@ -47,7 +50,7 @@ fn the_published_peer_reads_every_file_that_we_wrote() -> anyhow::Result<()> {
         return Ok(());
     }
     let mut check = Check::start()?;
-    for_each_seed(number("INTEROP_SEEDS", 240) / 5, |seed| written::seed(&mut check, seed))
+    for_each_seed(number("INTEROP_SEEDS", SEEDS) / 5, |seed| written::seed(&mut check, seed))
 }
 
 #[test]
