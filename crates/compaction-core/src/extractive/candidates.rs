@@ -15,6 +15,7 @@ mod open_parts;
 mod plan;
 mod proposed;
 mod requests;
+mod rest_of_list;
 mod runs;
 mod state;
 mod unanswered;

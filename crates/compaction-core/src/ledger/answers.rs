@@ -6,6 +6,7 @@ use super::choices::{chosen, offered, stems};
 use super::closed_requests::continues;
 use super::constraints::{TASKS, is_constraint};
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
+use super::decision_tables::is_of_table;
 use super::names::ending;
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
 use super::problems::{is_problem, reports};
@@ -106,6 +107,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let all = own_sentences(answer);
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
+        (Some(at), None) if takes_side(words, all[at]) => at,
         (Some(at), _) if FACTS.is_said(all[at]) || asks_what_is_wrong(&all[..=at]) => return None,
         // An assent to continue also accepts what was recommended, and decides nothing else.
         (Some(at), Some(Verdict::Assent))
@@ -213,8 +215,11 @@ fn paragraph_of(answer: &str, question: &str) -> Option<String> {
         }
     }
     let own = blocks.iter().position(|(start, end)| (*start..*end).contains(&at))?;
-    let told =
-        |(start, end): &(usize, usize)| sentences(&answer[*start..*end]).map(str::trim).collect::<Vec<_>>().join(" ");
+    // A table cannot be read within a sentence.
+    let is_read = |sentence: &&str| !is_of_table(sentence);
+    let told = |(start, end): &(usize, usize)| {
+        sentences(&answer[*start..*end]).filter(is_read).map(str::trim).collect::<Vec<_>>().join(" ")
+    };
     let paragraph = told(&blocks[own]);
     let is_item = |line: &str| without_marker(line).len() < line.trim().len();
     let room = LONGEST_WITH_LIST.saturating_sub(utf16_len(&paragraph) + 1);
@@ -529,6 +534,20 @@ fn names_one(message: &str, question: &str) -> bool {
     let is_telling = |word: &&str| word.chars().count() >= SHORTEST_NAME || word.chars().any(char::is_numeric);
     words.split_whitespace().filter(is_telling).any(|word| has_any(&asked, &[word]))
 }
+
+/// Whether a message of one sentence takes one of the two sides of a question in its words.
+fn takes_side(message: &str, question: &str) -> bool {
+    let asked = normalised(question);
+    let is_one = || sentences(message).nth(1).is_none() && !reports(message);
+    let shared = || {
+        let known = stems(question);
+        stems(message).iter().filter(|stem| known.contains(stem)).count()
+    };
+    EITHER.is_said_in(question, &asked) && is_one() && shared() >= FEWEST_OF_SIDE
+}
+
+/// Fewest words of the question in such a message.
+const FEWEST_OF_SIDE: usize = 3;
 
 /// Whether a message is only the name of a file that the question does not name. The person shows the file.
 fn only_names_file(message: &str, question: &str) -> bool {

@@ -212,9 +212,17 @@ pub(super) fn chosen_by_name(message: &str, answer: &str) -> Option<String> {
     // Bare numbers are options if the answer uses such a noun and asks.
     let is_bare = |(label, _): &(Label<'_>, &str)| label.word.is_empty();
     let calls_so = || answer.contains(['?', '\u{ff1f}']) && OPTION_NOUNS.is_in(&normalised(answer));
-    let are_options = |options: &Vec<_>| options.iter().all(is_noun) || options.iter().all(is_bare) && calls_so();
+    let are_options = |options: &Vec<_>| {
+        options.iter().all(is_noun) || options.iter().all(is_bare) && (calls_so() || offered(answer).is_some())
+    };
     let options = options(answer).filter(are_options)?;
     options.iter().find(|(label, _)| label.sign.eq_ignore_ascii_case(sign)).map(item)
+}
+
+/// The option that `answer` offers with a label.
+pub(super) fn labelled_option(sign: &str, answer: &str) -> Option<String> {
+    let options = options(answer).filter(|_| offered(answer).is_some())?;
+    options.iter().find(|(label, _)| label.sign == sign).map(item)
 }
 
 /// The options among `offered` that a short message names by their labels.

@@ -809,6 +809,7 @@ impl<'a> Collector<'a> {
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
         let acts = assistant.tool_calls().next().is_some();
         self.dialogue.add_decisions(place, &parts, (is_final, acts), &mut self.notes);
+        self.dialogue.add_tables(place, &text, &mut self.notes);
         self.dialogue.read_first_words(place, &text, &mut self.notes);
         for block in &assistant.content {
             if let Block::Text(text) = block {

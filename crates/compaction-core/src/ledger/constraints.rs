@@ -10,6 +10,7 @@ pub(super) use languages::build_tables;
 use languages::{Languages, SCRIPTS, orders, signals};
 
 use super::cues::{is_sized, is_trivial};
+use super::limits::is_limit;
 use super::requests::WORK;
 use super::rules::{asks_for_rule, holds_from_now_on, is_part};
 use super::standing::standing_wish;
@@ -512,7 +513,8 @@ pub(crate) fn is_bound(demand: &str) -> bool {
     let words = normalised(demand);
     // A word for how long it applies makes it a rule.
     let holds = || holds_for_good(demand);
-    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS.pieces)) && !holds()
+    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS.pieces) || is_limit(demand))
+        && !holds()
 }
 
 /// Whether a demand has a word for how long it applies: `always`.
@@ -555,6 +557,30 @@ fn is_constraint_in_a_script(sentence: &str) -> bool {
     sentence.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE3))
         && SCRIPTS.iter().any(|script| script.asks(sentence))
         && !changes_once(sentence)
+        && !tells_what_works(sentence)
+}
+
+/// In languages without spaces between words, ends of clauses that say that something works, and that it does not.
+const WORKS: &[&str] = listed!(UNSPACED, "constraints: works");
+const WORKS_NOT: &[&str] = listed!(UNSPACED, "constraints: works not");
+
+/// Whether one clause ends with a word that something works and another one with a word that something else does not. No
+/// verb follows, so nothing is permitted or forbidden.
+fn tells_what_works(sentence: &str) -> bool {
+    let ends = |clause: &str, pieces: &[&str]| {
+        let own =
+            clause.trim_end_matches(|one: char| !one.is_alphanumeric()).trim_end_matches(['\u{4e86}', '\u{7684}']);
+        pieces.iter().any(|piece| own.ends_with(piece))
+    };
+    let (mut works, mut fails) = (false, false);
+    for clause in clauses(sentence) {
+        match ends(clause, WORKS_NOT) {
+            true => fails = true,
+            false if ends(clause, WORKS) => works = true,
+            false => return false,
+        }
+    }
+    works && fails
 }
 
 #[cfg(test)]
@@ -774,6 +800,26 @@ mod tests {
             "That is important \u{2014} don't let it wait.",
         ] {
             assert!(!begins_with_demand(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_works_and_what_does_not_is_a_report() {
+        for told in [
+            "开发环境可以，测试环境不可以。",
+            "本地正常，服务器不行",
+            "開発では動く、テストでは動かない。",
+            "로컬은 됩니다, 서버는 안 됩니다.",
+            "The local page works, the remote one does not.",
+            "Lokal geht es, auf dem Server geht es nicht.",
+            "Ça marche en local, pas sur le serveur.",
+            "En local funciona, en el servidor no.",
+        ] {
+            assert!(!is_constraint(told), "{told}");
+        }
+        for demand in ["不可以修改配置文件。", "可以读取，不可以修改文件。", "배포하면 안 됩니다."]
+        {
+            assert!(is_constraint(demand), "{demand}");
         }
     }
 

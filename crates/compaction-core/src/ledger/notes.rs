@@ -221,6 +221,24 @@ impl NoteList {
         }
     }
 
+    /// Adds a person's sentence about what is no longer needed to the rules and decisions that want it.
+    pub(super) fn dispense(&mut self, sentence: &str, place: SourcePosition<'_>) {
+        let Some(dispensing) = Lifting::dispensing(sentence) else { return };
+        for note in self.list.iter_mut().filter(|note| !note.is_withdrawn && note.position < place.position) {
+            let is_decision = note.kind == NoteKind::Decision && note.text.starts_with(OF_PERSON);
+            let rule = note.text.split(LATER).next().unwrap_or_default();
+            if (is_decision || note.kind == NoteKind::Constraint) && dispensing.dispenses_with(rule) {
+                note.text = dispensing.beside(rule);
+                place.entry.into_iter().for_each(|id| note.sources.add(id));
+            }
+        }
+    }
+
+    /// Makes the notes of `kind` for which `is_told` holds minor, because others tell them.
+    pub(super) fn make_minor(&mut self, kind: NoteKind, is_told: impl Fn(&Note) -> bool) {
+        self.list.iter_mut().filter(|note| note.kind == kind && is_told(note)).for_each(|note| note.is_minor = true);
+    }
+
     /// Whether there is a note of `kind` for which `is_wanted` holds.
     pub(super) fn has(&self, kind: NoteKind, is_wanted: impl Fn(&Note) -> bool) -> bool {
         self.counts.get(&kind).is_some_and(|count| *count > 0)
@@ -421,13 +439,15 @@ pub(crate) fn undone(request: &str) -> String {
 }
 /// Most UTF-16 units of it.
 const LONGEST_UNDONE: usize = 120;
+/// Starts a decision with the words of a person to a question.
+pub(crate) const ANSWERED_WITH: &str = "The user answered \"";
 /// The decision of a person who answered a question of the model in a few words.
 pub(crate) fn answered_to(words: &str, question: &str) -> String {
-    format!("The user answered \"{words}\" to: {question}")
+    format!("{ANSWERED_WITH}{words}\" to: {question}")
 }
 /// The words and the question of such a decision.
 pub(crate) fn answered_with(decision: &str) -> Option<(&str, &str)> {
-    decision.strip_prefix("The user answered \"")?.split_once("\" to: ")
+    decision.strip_prefix(ANSWERED_WITH)?.split_once("\" to: ")
 }
 /// Starts the decision of an answer for one of its own options.
 pub(crate) const TOOK: &str = "The assistant chose: ";

@@ -85,6 +85,15 @@ pub(crate) fn has_property(sentence: &str) -> bool {
     clauses(sentence).take(MOST_CLAUSES).any(is_property)
 }
 
+/// Whether a clause of a sentence leaves something out, or has all of it removed. That holds for later work, too.
+pub(crate) fn excludes(sentence: &str) -> bool {
+    clauses(sentence).take(MOST_CLAUSES).map(normalised).any(|words| is_left_out(&words))
+}
+
+fn is_left_out(words: &str) -> bool {
+    EXCLUDING.starts(words) || REMOVING.starts(words) && ENTIRELY.is_in(words)
+}
+
 fn begins_in_another_script(sentence: &str) -> bool {
     sentence.chars().take(OTHER_SCRIPT).all(|one| one.is_ascii())
 }
@@ -106,8 +115,7 @@ fn tells_something_else(sentence: &str) -> bool {
 /// Whether a clause of a person says what something must be like.
 fn is_property(clause: &str) -> bool {
     let words = normalised(clause);
-    let is_told = EXCLUDING.starts(&words)
-        || REMOVING.starts(&words) && ENTIRELY.is_in(&words)
+    let is_told = is_left_out(&words)
         || LEAVING.starts(&words) && INTACT.is_in(&words)
         || must_be(&words)
         || is_wanted(&words)

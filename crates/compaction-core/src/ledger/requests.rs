@@ -7,7 +7,8 @@ use std::collections::{HashSet, VecDeque};
 use super::answers::{agrees, agrees_first, answered, answers_points, begins_work, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{
-    advised, chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, stems, taken, whole,
+    advised, chosen, chosen_by_name, chosen_for_questions, labelled_option, named, names_option, offered, stems, taken,
+    whole,
 };
 use super::closed_requests::{accepts, leads};
 use super::constraints::{
@@ -16,17 +17,21 @@ use super::constraints::{
 use super::corrections::{agreed, corrected};
 use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
+use super::decision_tables::{decided, decided_rows};
 use super::delegations::{ON_LINES, choice_in};
 use super::faults::tells_fault;
+use super::limits::limits;
 use super::names::ending;
 use super::noise::has_frames;
 use super::notes::{
-    AGREED, CHOSE, DECIDED, IT_CHOSE, LEFT_TO, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK,
+    AGREED, AND_SAID, ANSWERED_WITH, CHOSE, DECIDED, IT_CHOSE, LEFT_TO, Note, NoteKind, NoteList, OFFERED, REFUSED,
+    SourcePosition, TOOK,
 };
 use super::problems::reports;
 use super::properties::properties;
 use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
+use super::replies::{has_points, leading_label, replies, says_more};
 use super::resuming::{answers_back, breaks_off, continues_turn, is_approval, is_declaration, tells_broken_turn};
 use super::rules::{goes_ahead, listed_rules, with_file};
 use super::rulings::{ruled, rules};
@@ -244,6 +249,9 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.add(NoteKind::Decision, &format!("{DECIDED}{chosen}"), place, false);
         }
     }
+    // What is no longer needed may stand in any sentence.
+    let typed_ones = all.iter().enumerate().filter(|(at, (sentence, _))| !is_between(*at) && is_typed(sentence));
+    typed_ones.take(MOST_WITHDRAWING).for_each(|(_, (sentence, _))| notes.dispense(sentence, place));
     let may_tell = |at: usize, sentence: &str, is_prose: bool| {
         !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && is_typed(sentence)
     };
@@ -254,6 +262,11 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     for told in wishes.take(MOST_PROPERTIES) {
         let asked = answered_line(text, told).filter(|_| is_reply);
         notes.add(NoteKind::Constraint, asked.as_deref().unwrap_or(told), place, false);
+    }
+    if !is_pasted && !is_trace {
+        for limit in limits(text) {
+            notes.add(NoteKind::Constraint, &limit, place, false);
+        }
     }
     // What stands below a heading of rules is one without any word for it.
     if !is_pasted && !is_trace {
@@ -599,17 +612,35 @@ impl<'a> Dialogue<'a> {
             }
             return;
         }
+        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
+        let replies = of_turn.clone().map(|answer| replies(text, &answer.text)).find(|replies| !replies.is_empty());
+        if let Some(replies) = replies {
+            return replies.iter().for_each(|reply| notes.add(NoteKind::Decision, reply, place, false));
+        }
         // A long message may choose in its first sentence and then argue.
         let is_long = utf16_len(text) > LONGEST_TYPED;
         let text = if is_long { sentences(text).next().unwrap_or_default() } else { text };
         if let Some(taken) = chosen_for_questions(text, &newest.text) {
             return choose(&taken, notes);
         }
-        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
+        // A label of such a message belongs to a question and not to an option.
+        if has_points(text) {
+            return;
+        }
+        // What the person says besides may change the option.
+        let with_words = |option: String| match !is_long && says_more(text, &option) {
+            true => format!("{option}{AND_SAID}{}", one_line(text)),
+            false => option,
+        };
+        if let Some((sign, _)) = leading_label(text)
+            && let Some(option) = labelled_option(sign, &newest.text)
+        {
+            return choose(&with_words(option), notes);
+        }
         // What was said after the options leaves them open.
         let by_name = of_turn.clone().find_map(|answer| Some((answer, chosen_by_name(text, &answer.text)?)));
         if let Some((answer, option)) = by_name {
-            return choose(&whole(&answer.text, &option).unwrap_or(option), notes);
+            return choose(&with_words(whole(&answer.text, &option).unwrap_or(option)), notes);
         }
         let options = offered(&newest.text);
         let named = |options: &str| named(text, options).filter(|_| !is_long);
@@ -681,6 +712,24 @@ impl<'a> Dialogue<'a> {
     pub(super) fn read_extension(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
+    }
+
+    /// Adds the decisions in the tables of an answer. What the person answered before is told by them.
+    pub(super) fn add_tables(&self, place: SourcePosition<'_>, answer: &str, notes: &mut NoteList) {
+        let rows = decided_rows(answer);
+        let items = decided(&rows);
+        if items.is_empty() {
+            return;
+        }
+        let known: HashSet<String> = rows.iter().flat_map(|row| stems(row)).collect();
+        let since = place.position.saturating_sub(INTERVIEW);
+        let is_told = |note: &Note| {
+            note.position > since
+                && [CHOSE, AGREED, REFUSED, ANSWERED_WITH].iter().any(|start| note.text.starts_with(start))
+                && stems(&note.text).iter().any(|stem| known.contains(stem))
+        };
+        notes.make_minor(NoteKind::Decision, is_told);
+        items.iter().for_each(|item| notes.add(NoteKind::Decision, item, place, false));
     }
 
     /// Adds the decisions in an answer, and the findings that compare what is with what should be. The advice and
@@ -788,6 +837,8 @@ impl<'a> Dialogue<'a> {
     }
 }
 
+/// Most messages of the questions that such a table sums up.
+const INTERVIEW: u64 = 40;
 /// Longest plan in a decision, in UTF-16 units.
 const LONGEST_PLAN: usize = 320;
 /// Fewest sentences and headings of a plan.

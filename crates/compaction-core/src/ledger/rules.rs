@@ -265,6 +265,31 @@ impl<'a> Lifting<'a> {
         (!names.is_empty()).then(|| Self { sentence: own, names, stems: Vec::new() })
     }
 
+    /// The same for a sentence that says what is no longer needed: `directly from the page, without the need of MENU`.
+    pub(super) fn dispensing(sentence: &'a str) -> Option<Self> {
+        if sentence.ends_with(['?', '\u{ff1f}']) {
+            return None;
+        }
+        // A sentence in lower case may follow without a break.
+        let says_so = |part: &&str| utf16_len(part) <= LONGEST_LIFTING && DISPENSING.is_said(part);
+        let sentence = sentence.split(". ").find(says_so)?;
+        let words = normalised(sentence);
+        let behind = DISPENSING.found_in(&words).map(|(at, phrase)| &words[at + phrase.len()..]);
+        let mut names: Vec<String> =
+            behind.flat_map(|behind| behind.split_whitespace().take(DISPENSED_WORDS).map(str::to_owned)).collect();
+        if has_piece(sentence, DISPENSING.pieces) {
+            names.extend(words.split(|one: char| !one.is_ascii_alphanumeric()).map(str::to_owned));
+        }
+        names.retain(|name| name.chars().count() >= SHORTEST_DISPENSED);
+        (!names.is_empty()).then(|| Self { sentence, names: Vec::new(), stems: names })
+    }
+
+    /// Whether a rule or decision wants something with a name in capitals that is no longer needed.
+    pub(super) fn dispenses_with(&self, rule: &str) -> bool {
+        let is_it = |name: &str| name.len() >= SHORTEST_DISPENSED && self.stems.contains(&name.to_lowercase());
+        !forbids(rule) && capitals(rule).any(is_it)
+    }
+
     /// Whether it orders what a rule forbids to touch.
     pub(super) fn orders(&self, rule: &str) -> bool {
         forbids(rule) && capitals(rule).any(|name| self.names.contains(&name))
@@ -280,6 +305,12 @@ impl<'a> Lifting<'a> {
 pub(super) fn beside(rule: &str, later: &str) -> String {
     format!("{rule}{LATER}{}\")", clip(&one_line(later), LONGEST_LATER))
 }
+
+/// Words before something that is no longer needed, and most words behind them that may name it.
+static DISPENSING: WordList = word_list!("rules: dispensing");
+const DISPENSED_WORDS: usize = 12;
+/// Shortest name of such a thing, in letters.
+const SHORTEST_DISPENSED: usize = 3;
 
 /// First words of an order to remove something.
 static REMOVING: WordList = word_list!("rejections: removing");
@@ -530,6 +561,29 @@ mod tests {
         }
         for lifted in ["You don't need to keep the header", "Use whatever you like for the header"] {
             assert!(Lifting::of(lifted).is_some(), "{lifted}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_longer_needed_stands_behind_what_wants_it() {
+        let decision = "The user: let's keep the ORDERS feed for now.";
+        for sentence in [
+            "we read the page directly without the need of a file from orders.",
+            "it is there (see the copy). we read the page without needing Orders",
+            "wir lesen die Seite, wir brauchen keine Datei aus Orders",
+            "on lit la page sans passer par orders",
+            "leemos la página sin necesidad de orders",
+            "lemos a página sem precisar de orders",
+            "leggiamo la pagina senza bisogno di orders",
+            "мы читаем страницу без использования orders",
+            "直接读页面，不再需要ORDERS",
+        ] {
+            let later = Lifting::dispensing(sentence);
+            assert!(later.is_some_and(|later| later.dispenses_with(decision)), "{sentence}");
+        }
+        for other in ["we need the orders", "do we no longer need orders?", "without the need of a menu"] {
+            let later = Lifting::dispensing(other);
+            assert!(!later.is_some_and(|later| later.dispenses_with(decision)), "{other}");
         }
     }
 

@@ -16,12 +16,13 @@ use crate::ledger::constraints::{
     begins_with_use, clauses, forbids, gives_task, is_bound, is_constraint, lasts, names_it, orders_once, says_how_long,
 };
 use crate::ledger::cues::is_substantive;
+use crate::ledger::limits::is_limit;
 use crate::ledger::notes::{
-    CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OF_PERSON, OFFERED, REJECTED,
-    SHOWN_CODE, UNDID_WORK, WITHDRAWN, answered_with, key,
+    AGREED, CHOSE, DECIDED, DECLINED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OF_PERSON, OFFERED,
+    REFUSED, REJECTED, SHOWN_CODE, UNDID_WORK, WITHDRAWN, answered_with, key,
 };
 use crate::ledger::problems::is_conditional;
-use crate::ledger::properties::has_property;
+use crate::ledger::properties::{excludes, has_property};
 use crate::ledger::requests::WORK;
 use crate::ledger::rules::{begins_mission, holds_from_now_on, is_of_mission, listed_rules, only_goes_ahead};
 use crate::ledger::stated::is_provisional;
@@ -47,6 +48,8 @@ const LISTED_WORDS: usize = 3;
 const MET_AFTER: usize = 4;
 /// Number of later requests for work after which a task beside a demand for all of something was carried out.
 const CARRIED_OUT_AFTER: usize = 2;
+/// Most messages between two decisions of an interview.
+const INTERVIEW_WITHIN: u64 = 4;
 /// Fewest rules of a list.
 const FEWEST_LISTED: usize = 2;
 /// Bytes of a request that are searched for what it asks for.
@@ -74,6 +77,8 @@ impl<'a> Builder<'a> {
             demands.for_each(|note| lifted.entry(note.position).or_default().push(note));
         }
         let later = self.later_words();
+        let mut demands: HashMap<u64, Vec<&str>> = HashMap::new();
+        let long_lists = self.long_lists();
         for note in &self.ledger.notes {
             let own = lifted.get(&note.position).filter(|_| is_demand(&note)).into_iter().flatten();
             let newer = own.copied().find(|newer| newer.text.starts_with(&note.text));
@@ -89,7 +94,9 @@ impl<'a> Builder<'a> {
             }
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
-                NoteKind::Constraint if self.is_in_goal(note) => continue,
+                // How far the request goes is told beside it, too.
+                NoteKind::Constraint if self.is_in_goal(note) && !is_limit(&note.text) => continue,
+                NoteKind::Constraint if self.kind == SummaryKind::TurnPrefix && is_limit(&note.text) => continue,
                 // It stands behind the demand that it changes.
                 NoteKind::Constraint if later.contains(note.text.as_str()) && !lasts(&note.text) => continue,
                 // It belonged to work that was undone.
@@ -185,7 +192,21 @@ impl<'a> Builder<'a> {
                     }
                 }
                 // The Goal has it.
-                _ if note.kind == NoteKind::Constraint && self.is_of_latest(note) && !lasts(&note.text) => Rank::Low,
+                _ if note.kind == NoteKind::Constraint
+                    && self.is_of_latest(note)
+                    && !lasts(&note.text)
+                    && !is_limit(&note.text) =>
+                {
+                    Rank::Low
+                }
+                // A list has many points with such words. Its bans come first.
+                _ if note.kind == NoteKind::Constraint
+                    && long_lists.contains(&note.position)
+                    && !forbids(&note.text)
+                    && !says_how_long(&note.text, false) =>
+                {
+                    Rank::Low
+                }
                 _ if note.kind == NoteKind::Decision && tells_process(note) => Rank::Low,
                 _ if told.get(&std::ptr::from_ref(note)).is_some_and(|place| *place >= DECISIONS_FIRST) => Rank::Low,
                 _ if note.kind == NoteKind::Decision && self.is_of_ended(note.position) => Rank::Low,
@@ -198,8 +219,12 @@ impl<'a> Builder<'a> {
             let is_told = || ![FOR_THE_USER, OFFERED].iter().any(|start| text.starts_with(start)) && !is_asking(text);
             let for_user = note.kind == NoteKind::Step && is_told() && addresses(text);
             let start = if for_user { FOR_THE_USER } else { "" };
+            if section == Section::Constraints && self.kind == SummaryKind::History {
+                demands.entry(note.position).or_default().push(&note.text);
+            }
             self.pool.add(section, &format!("{start}{text}"), origin, rank);
         }
+        self.rest_of_lists(&demands);
         for note in self.decisions_of_turn().filter(|note| told.contains_key(&std::ptr::from_ref(*note))) {
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
             let rank = if note.is_minor { Rank::Low } else { Rank::Normal };
@@ -282,9 +307,25 @@ impl<'a> Builder<'a> {
 
     /// Whether a person chose one of several ways and later one of other ones. What was to be done then is done or overruled.
     fn is_choice_over(&self, note: &Note) -> bool {
-        let chosen = |one: &&Note| one.text.starts_with(CHOSE) && !one.is_withdrawn;
+        let chosen = |one: &&Note| one.text.starts_with(CHOSE) && !one.is_withdrawn && !chooses_process(one);
         let newest = || self.with_turn.notes_of(NoteKind::Decision).filter(chosen).map(|one| one.position).max();
-        note.text.starts_with(CHOSE) && newest().is_some_and(|newest| newest > note.position)
+        note.text.starts_with(CHOSE)
+            && newest().is_some_and(|newest| newest > note.position)
+            && !self.is_of_interview(note)
+    }
+
+    /// Whether a person decided something else right before or after a choice, as in an interview. Such choices stand
+    /// beside each other.
+    fn is_of_interview(&self, choice: &Note) -> bool {
+        let decides = |note: &&Note| {
+            let starts = [CHOSE, AGREED, REFUSED].iter().any(|start| note.text.starts_with(start));
+            (starts || answered_with(&note.text).is_some()) && !chooses_process(note) && !tells_process(note)
+        };
+        let is_near = |note: &Note| {
+            let distance = note.position.abs_diff(choice.position);
+            distance > 0 && distance <= INTERVIEW_WITHIN
+        };
+        choice.position > 0 && self.with_turn.notes_of(NoteKind::Decision).filter(decides).any(is_near)
     }
 
     /// Whether a person refused a call that was made, or refused again, in the turn that follows.
@@ -425,6 +466,7 @@ impl<'a> Builder<'a> {
             && self.requests_since(demand) >= CARRIED_OUT_AFTER
             && clauses(&demand.text).any(|clause| WORK.begins(clause))
             && has_property(&demand.text)
+            && !excludes(&demand.text)
             && !forbids(&demand.text)
             && !says_how_long(&demand.text, false)
             && !holds_from_now_on(&demand.text)
