@@ -25,6 +25,8 @@ use crate::text::utf16_len;
 
 /// Longest question that a short request answers, in UTF-16 units.
 const LONGEST_QUESTION: usize = 200;
+/// A question below so many UTF-16 units may be about something that the sentence before it names.
+const SHORT_QUESTION: usize = 32;
 /// Longest answer that is shown with a short request after it, in UTF-16 units.
 const LONGEST_ANSWER: usize = 140;
 /// Such an answer may take the room of a summary divided by this.
@@ -176,8 +178,13 @@ impl<'a> Builder<'a> {
         let same = self.ledger.statements.iter().rev().filter(before);
         let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
         same.retain(|one| one.is_of_model());
-        if let Some(question) = same.iter().take(ASKED_WITHIN).find(|one| is_question(&one.text)) {
-            return Some(format!("{IN_ANSWER}{}", clip(&question.text, LONGEST_QUESTION)));
+        if let Some(at) = same.iter().take(ASKED_WITHIN).position(|one| is_question(&one.text)) {
+            let question = clip(&same[at].text, LONGEST_QUESTION);
+            // `Shall I do that?` says nothing without the sentence before it.
+            let needs_more = utf16_len(&question) < SHORT_QUESTION;
+            let before = same.get(at + 1).filter(|one| needs_more && one.states() && !is_question(&one.text));
+            let before = before.map(|one| clip(&one.text, LONGEST_QUESTION) + " ").unwrap_or_default();
+            return Some(format!("{IN_ANSWER}{before}{question}"));
         }
         // The first sentence may only call for attention.
         let mut said: Vec<&str> = Vec::new();

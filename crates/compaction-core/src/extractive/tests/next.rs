@@ -487,6 +487,18 @@ fn a_reply_to_a_finished_request_does_not_order_it_again() {
 }
 
 #[test]
+fn a_short_question_is_told_with_the_sentence_before_it() {
+    let messages = [
+        user("Push the parser to the server"),
+        says("The parser is pushed. The server offers to open a pull request for it. Shall I do that?", "stop"),
+        user("yes"),
+    ];
+    let goal = after(Section::Goal, &messages);
+    let asked = "yes (in answer to: The server offers to open a pull request for it. Shall I do that?)";
+    assert!(goal.contains(asked), "{goal}");
+}
+
+#[test]
 fn commands_that_were_run_in_the_answer_are_no_steps() {
     let given = "Run it:\n\n```bash\nshop sync --all\n```";
     let asked = user("How is the shop brought up to date?");
