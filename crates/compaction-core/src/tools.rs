@@ -37,7 +37,7 @@ pub(crate) use outcome::{files_of_run, printed_and_failed, running};
 pub use patch::{
     FileChange, added_lines, changes_in_text, failed_edits, proposed_edits, removed_lines, reported_edits,
 };
-pub(crate) use refusals::{is_approval, is_interruption, is_refusal};
+pub(crate) use refusals::{ignored_by, is_approval, is_interruption, is_refusal};
 pub(crate) use shell::words_of_steps;
 
 /// The command tool of the format's own agent. That agent counts no files of command lines, and the

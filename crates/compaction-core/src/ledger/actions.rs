@@ -38,8 +38,8 @@ use crate::message::{BashExecution, Message, ToolCall};
 use crate::text::suffix_utf16;
 use crate::tools::{
     FileAccess, FileTools, FileUse, Plan, ToolAction, classify, failed_edits, files_done, files_of_run, has_failed,
-    is_approval, is_interruption, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits,
-    reported_edits, running, unapplied,
+    ignored_by, is_approval, is_interruption, is_listed, is_refusal, plan_items, printed_and_failed, printed_text,
+    proposed_edits, reported_edits, running, unapplied,
 };
 
 /// Most known files that are searched for the one that a call means.
@@ -317,6 +317,10 @@ impl<'a> Actions<'a> {
         if (is_error || has_failed) && is_refusal(output) {
             errors.refuse(&shown(&core_of(subject.0, &subject.1)), output, place);
             self.note_refusal(place, &subject, &action, output);
+            return Vec::new();
+        }
+        if let Some(list) = ignored_by(output).filter(|_| has_failed && !is_run) {
+            errors.skip(&shown(&core_of(subject.0, &subject.1)), list, place);
             return Vec::new();
         }
         if is_run && is_approval(printed) {

@@ -50,6 +50,8 @@ const FAILED_REQUESTS: &[&str] = listed!(HARNESSES, "errors: failed requests");
 const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
 /// Why a refused call blocks the work.
 pub(crate) const REFUSED: &str = "the user refused it";
+/// Why a call blocks the work that the tool itself refused because a list of ignored files names the file.
+pub(crate) const SKIPPED: &str = "the tool skipped it: ";
 /// The error of a call that a person interrupted without a word.
 pub(crate) const INTERRUPTED: &str = "the user interrupted it";
 /// Number of newest unresolved errors with which the words of the model and its commands are compared.
@@ -74,6 +76,11 @@ pub(super) struct Errors {
     newest: u64,
 }
 
+/// Whether the error is a call that a person or the tool refused, or that a person interrupted.
+pub(crate) fn is_refused(error: &ErrorRecord) -> bool {
+    error.line.starts_with(REFUSED) || error.line.starts_with(SKIPPED) || error.line == INTERRUPTED
+}
+
 /// When an unresolved error happened, and what it is about.
 #[derive(Debug, Default, Clone, Copy)]
 struct OpenSince {
@@ -93,7 +100,7 @@ impl Errors {
             if !error.is_resolved {
                 self.wait(self.list.len(), error.subject.as_deref(), &error.line);
                 self.newest = self.newest.max(error.position);
-                let is_refusal = error.line.starts_with(REFUSED) || error.line == INTERRUPTED;
+                let is_refusal = is_refused(error);
                 self.refused.extend(error.subject.clone().filter(|_| is_refusal));
             }
             self.list.push(error.clone());
@@ -258,6 +265,12 @@ impl Errors {
             None => format!("{REFUSED} and did not say what to do instead"),
         };
         self.add(Some(subject), &line, place, false);
+        self.refused.push(subject.to_owned());
+    }
+
+    /// Records that a tool did not make a change of `subject`, because the file is on the `list` of ignored files.
+    pub(super) fn skip(&mut self, subject: &str, list: &str, place: SourcePosition<'_>) {
+        self.add(Some(subject), &format!("{SKIPPED}{list}"), place, false);
         self.refused.push(subject.to_owned());
     }
 

@@ -413,7 +413,7 @@ pub(super) fn answers_of_screen(words: &str) -> Option<&str> {
     (!answers.is_empty()).then_some(answers)
 }
 
-/// Beginnings of the questions of a harness whether it may make a call, in lower case.
+/// Beginnings of the questions of a harness whether it may make a call, or about itself, in lower case.
 const PERMISSIONS: &[&str] = listed!(HARNESSES, "person: permissions");
 
 /// The beginning and the end of the question of a harness whether it may read a file.

@@ -25,6 +25,20 @@ const TO_READ_ONLY: &str = " to read-only files.";
 /// The question whether a file that does not exist is to be created, and what is before its path.
 const NO_MATCH: &str = "No files matched '";
 const TO_CREATE: &str = "Do you want to create ";
+/// Questions about aider itself, such as those at its start. Their answers say nothing about the work.
+const OF_PROGRAM: [&str; 11] = [
+    "Open documentation url for more info",
+    "Open URL for more info",
+    "Would you like to see what's new in this version",
+    "Login to OpenRouter or create a free account",
+    "Allow collection of anonymous analytics",
+    "No git repo found, create one to track aider's changes",
+    "Run pip install",
+    "Open a GitHub Issue pre-filled with the above error",
+    "Fix these permissions",
+    "Proceed anyway",
+    "Try to proceed anyway",
+];
 /// Notices of a file that does not exist, that aider cannot read, and that it cannot create.
 const NOT_FOUND: &str = "No matches found for: ";
 const NOT_READ: &str = "Unable to read ";
@@ -48,8 +62,15 @@ const RESET: &str = "git reset --hard HEAD~1";
 /// Notices of an answer whose edits aider cannot read or apply.
 const FAILED_EDITS: [&str; 4] =
     ["The LLM did not conform to the edit format", "Malformed ", "Exception while updating files", "Failed to apply"];
+/// End the notices of a file that a list of ignored files names.
+const OF_IGNORED: [&str; 2] = [" that matches gitignore spec.", " that matches aiderignore spec."];
+/// Notices of a file that aider does not add to the chat, before and after its name.
+const NOT_ADDED: [(&str, &str); 3] =
+    [("Skipping ", OF_IGNORED[0]), ("Skipping ", OF_IGNORED[1]), ("Can't add ", " which is in gitignore")];
 /// Notices of one edit that was not made, before and after the name of the file.
-const UNDONE_EDITS: [(&str, &str); 4] = [
+const UNDONE_EDITS: [(&str, &str); 6] = [
+    ("Skipping edits to ", OF_IGNORED[0]),
+    ("Skipping edits to ", OF_IGNORED[1]),
     ("Skipping edits to ", ""),
     ("Failed to apply edit to ", ""),
     ("Did not apply edit to ", " (--dry-run)"),
@@ -64,6 +85,8 @@ const FAILED_COMMIT: &str = "Unable to commit: ";
 const FAILED_ADD: &str = "Unable to add ";
 /// How aider says that a request to the model failed, besides the names of errors.
 const ERRORS: [&str; 3] = ["Traceback (most recent call last)", "Empty response received from LLM", "Error code: "];
+/// How aider says that it does not know the command of a message, and does not send the message.
+const NO_COMMAND: [&str; 3] = ["Invalid command: ", "Ambiguous command: ", "Chat mode \""];
 const TOKEN_LIMIT: &str = " has hit a token limit!";
 const TOO_OFTEN: &str = " reflections allowed, stopping.";
 const RETRIES: [&str; 2] = ["Retrying in ", "Retry in "];
@@ -271,7 +294,12 @@ impl Outputs {
         if let Some((_, path)) = missing {
             let path = path.trim_end_matches('?');
             self.creating = (!is_refused).then(|| path.to_owned());
-            return is_refused.then(|| Event::call("read", "path", path, &shown(), true));
+            // The words behind a command are often no file, so this is only a look for one.
+            let name = asked[NO_MATCH.len()..].split('\'').next().unwrap_or(path);
+            return is_refused.then(|| Event::call("find", "pattern", name, &shown(), true));
+        }
+        if OF_PROGRAM.iter().any(|start| starts_in_any_case(asked, start)) {
+            return None;
         }
         let named = asked.strip_prefix(ADDS).and_then(|rest| rest.strip_suffix('?')?.strip_suffix(TO_CHAT));
         if asked == CREATES_FILE && !subject.trim().is_empty() {
@@ -380,9 +408,12 @@ fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
     if let Some(path) = notice.strip_prefix("Applied edit to ").filter(|_| is_line) {
         return Some(Event::call("edit", "path", path, shown, false));
     }
-    let unread = || [NOT_FOUND, NOT_READ].iter().find_map(|start| notice.strip_prefix(start));
     // A command that stands in a line of another one is no file.
-    if let Some(path) = unread().filter(|path| is_line && !is_command(path)) {
+    let of_file = |start: &str| notice.strip_prefix(start).filter(|path| is_line && !is_command(path));
+    if let Some(name) = of_file(NOT_FOUND) {
+        return Some(Event::call("find", "pattern", name, shown, true));
+    }
+    if let Some(path) = of_file(NOT_READ) {
         return Some(Event::call("read", "path", path, shown, true));
     }
     let dropped = notice.strip_prefix(DROPPED.0).and_then(|rest| rest.strip_suffix(DROPPED.1));
@@ -398,6 +429,9 @@ fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
     let undone = |(start, end): &(&str, &str)| notice.strip_prefix(start)?.strip_suffix(end);
     if let Some(path) = UNDONE_EDITS.iter().find_map(undone).or_else(|| unwritten(notice)).filter(|_| is_line) {
         return Some(Event::call("edit", "path", path, shown, true));
+    }
+    if let Some(path) = NOT_ADDED.iter().find_map(undone).filter(|_| is_line) {
+        return Some(Event::call("read", "path", path, shown, true));
     }
     let is_commit = notice.strip_prefix("Commit ").is_some_and(begins_with_hash);
     is_commit.then(|| Event::run("git commit", shown, false))
@@ -448,7 +482,7 @@ fn begun(notice: &str, shown: &str, is_run: bool) -> Option<What> {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
     let is_provider = name.starts_with("litellm.");
     let is_error = is_provider || name.ends_with("Error") || name.ends_with("Exception");
-    let is_stated = ERRORS.iter().chain(&RETRIES).any(|start| notice.starts_with(start))
+    let is_stated = ERRORS.iter().chain(&RETRIES).chain(&NO_COMMAND).any(|start| notice.starts_with(start))
         || notice.ends_with(TOKEN_LIMIT)
         || notice.ends_with(TOO_OFTEN);
     (is_name && is_error && (is_provider || !is_run) || is_stated && !is_run).then_some(What::Error)
@@ -498,6 +532,11 @@ fn question(shown: &str) -> Option<(&str, &str, &str)> {
         REFUSALS.contains(&answer.as_str()) || matches!(answer.as_str(), "y" | "yes" | "a" | "all" | "true")
     };
     (are_choices && is_answer(answer)).then_some((asked, choices, answer))
+}
+
+/// Whether a text starts with some ASCII text in any case.
+fn starts_in_any_case(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
 }
 
 /// Whether a question is one of aider's, even if a command may have asked it.

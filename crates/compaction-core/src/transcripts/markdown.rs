@@ -1,5 +1,7 @@
 //! Transcripts in Markdown: aider's `.aider.chat.history.md`, and chats exported by agents or SpecStory.
 
+use std::borrow::Cow;
+
 use uuid::Uuid;
 
 use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
@@ -41,7 +43,7 @@ pub(super) fn detect(head: &str) -> Option<Agent> {
     let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(FIRST_LINES);
     // Other texts may have a section with this name.
     if lines.clone().next().is_some_and(|line| line.trim_end() == EARLY_SPECSTORY)
-        && head.lines().any(|line| line.starts_with('_') && speaker(line).is_some())
+        && head.lines().any(|line| line.starts_with(['_', '\\']) && speaker(line).is_some())
     {
         return Some(Agent::Cursor);
     }
@@ -336,7 +338,7 @@ impl Markdown {
 
     /// A line with the name of a speaker begins a message. In Cursor's own exports, a rule precedes that line.
     fn cursor_line(&mut self, line: &str, tree: &mut Tree) {
-        if let Some(speaker) = speaker(line).filter(|_| line.starts_with('_') || self.last == RULE) {
+        if let Some(speaker) = speaker(line).filter(|_| line.starts_with(['_', '\\']) || self.last == RULE) {
             self.end_message(tree);
             self.kind = speaker.kind;
             self.is_cut = false;
@@ -410,7 +412,11 @@ impl Markdown {
         let Some(block) = self.block.take() else { return };
         tree.keep(&block);
         if std::mem::take(&mut self.is_guess) {
-            let author = if kind == Kind::User { "person" } else { "model" };
+            let author = match kind {
+                Kind::User => "person",
+                Kind::Assistant => "model",
+                Kind::Other => "system",
+            };
             tree.guess(author);
         }
         let strange = if self.has_spoken { 0 } else { self.text_above(&text) };
@@ -658,10 +664,18 @@ struct Speaker {
     model: Option<String>,
 }
 
+/// The name of a speaker without the signs `\` that formatters put before its marks: `_\*\*User\*\*_`.
+fn without_escapes(line: &str) -> Cow<'_, str> {
+    match line.starts_with("_\\*") || line.starts_with("\\_") || line.starts_with("\\*") {
+        true => Cow::Owned(line.replace("\\*", "*").replace("\\_", "_")),
+        false => Cow::Borrowed(line),
+    }
+}
+
 /// The author that a line names. Early versions of SpecStory name nobody for an answer after another one. Later ones
 /// add times and models: `_**Agent (claude-opus-4 2026-04-11 10:29Z)**_`.
 fn speaker(line: &str) -> Option<Speaker> {
-    let line = line.trim();
+    let line = &*without_escapes(line.trim());
     let in_export = line.strip_prefix("_**").and_then(|line| line.strip_suffix("**_"));
     let name = in_export.or_else(|| line.strip_prefix("**").and_then(|line| line.strip_suffix("**")))?;
     let kind = match name.split_whitespace().next().map(|name| name.trim_end_matches(':')) {

@@ -96,6 +96,8 @@ pub(super) static CLAUDE: Marks = Marks {
     is_strict: false,
 };
 
+/// Begins a message of the system to all terminals: `Broadcast message from root@host (...)`.
+const BROADCAST: &str = "Broadcast message from ";
 /// The sign before each line of the person in early versions.
 const BAR: &str = "\u{258c}";
 /// The sign of the model in these versions.
@@ -201,6 +203,8 @@ enum Part {
     Output,
     Folded,
     Notice,
+    /// After a message of the system to all terminals. What follows without a sign is not the agent's.
+    Broadcast,
     /// After the sign of the person, without words in its line.
     Prompt,
     /// After words of the person with the sign of early versions.
@@ -340,6 +344,9 @@ impl Marks {
                 let part = if self.is_strict && line.starts_with(BAR) { Part::Bar } else { Part::Said };
                 return Some((Heading { is_user: true, ..Heading::default() }, part));
             }
+        } else if line.starts_with(BROADCAST) && line.contains('@') {
+            // The report lists it: an agent may go on below it without a sign.
+            return Some((Heading { what: What::Other, is_guess: true, ..Heading::default() }, Part::Broadcast));
         } else if starts(self.failures) {
             (What::Failure, Part::Said)
         } else if starts(self.thoughts) {

@@ -12,7 +12,7 @@ use crate::ledger::choices::stems;
 use crate::ledger::closed_requests::repeats;
 use crate::ledger::commands::{clip_command, has_inline_code, is_goal, purposes};
 use crate::ledger::cues::is_substantive;
-use crate::ledger::errors::{INTERRUPTED, REFUSED, is_lasting};
+use crate::ledger::errors::{INTERRUPTED, SKIPPED, is_lasting, is_refused};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, reports, sets_aside};
@@ -41,7 +41,8 @@ const SHORTEST_SUBJECT: usize = 28;
 const LONGEST_LINE: usize = 160;
 /// Longest sentence of the model about it, in UTF-16 units.
 const LONGEST_UNSOLVED: usize = 160;
-/// Most refused changes that are listed.
+/// Most skipped and refused changes that are listed.
+const MOST_SKIPPED: usize = 6;
 const MOST_REFUSED: usize = 2;
 /// Number of newest reports of the model that may name their files.
 const MOST_TOLD: usize = 64;
@@ -112,16 +113,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the newest files whose change a person refused, if no file of that name changed since. A commit at
-    /// `saved_at` settles earlier refusals.
+    /// Adds the newest files whose change a person refused or the tool skipped, if no file of that name changed since. A
+    /// commit at `saved_at` settles earlier refusals of a person.
     fn not_written(&mut self, saved_at: u64) {
         let ledger = self.with_turn;
-        let changed_at = |path: &str| {
-            let own = ledger.files.iter().filter(|file| end_of(&shown(&file.path), 1) == end_of(path, 1));
-            own.map(|file| file.changed_at).max().unwrap_or_default().max(saved_at)
-        };
-        let is_refused =
-            |error: &&ErrorRecord| error.is_resolved && (error.line.starts_with(REFUSED) || error.line == INTERRUPTED);
         // What the model reports about the file since settles it, too, unless it reports a failure.
         let told = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Report).take(MOST_TOLD);
         let is_done = |text: &str| ![is_unsolved, is_denied, says_impossible, reports].iter().any(|fails| fails(text));
@@ -130,17 +125,32 @@ impl Builder<'_> {
             let mut later = told.iter().take_while(|one| one.position > at);
             later.any(|one| one.text.contains(end_of(path, 1)))
         };
-        let refused = ledger.errors.iter().rev().filter(is_refused);
+        let is_over = |error: &ErrorRecord, path: &str| {
+            let own = ledger.files.iter().filter(|file| end_of(&shown(&file.path), 1) == end_of(path, 1));
+            // The tool may tell the model nothing of what it skipped, and a commit does not have an ignored file.
+            match error.line.starts_with(SKIPPED) {
+                true => own.map(|file| file.position).max().unwrap_or_default() > error.position,
+                false => {
+                    let changed_at = own.map(|file| file.changed_at).max().unwrap_or_default();
+                    changed_at.max(saved_at) >= error.position || is_told(path, error.position)
+                }
+            }
+        };
+        let refused = ledger.errors.iter().rev().filter(|error| error.is_resolved && is_refused(error));
         let paths = refused.filter_map(|error| Some((error, error.subject.as_deref()?)));
-        let open = paths.filter(|(error, path)| {
-            ending(path).is_some()
-                && !path.contains(['(', ' '])
-                && changed_at(path) < error.position
-                && !is_told(path, error.position)
-        });
-        for (error, path) in open.take(MOST_REFUSED) {
-            let item = format!("Not on disk: the change of {} (refused by the user)", quote(path));
-            self.pool.add(Section::InProgress, &item, Origin::at(error.position), Rank::Normal);
+        let open =
+            paths.filter(|(error, path)| ending(path).is_some() && !path.contains(['(', ' ']) && !is_over(error, path));
+        for (of_tool, most) in [(true, MOST_SKIPPED), (false, MOST_REFUSED)] {
+            let of_kind = open.clone().filter(|(error, _)| error.line.starts_with(SKIPPED) == of_tool).take(most);
+            let of_kind: Vec<(&ErrorRecord, &str)> = of_kind.collect();
+            let Some((newest, _)) = of_kind.first() else { continue };
+            let (by, list) = match newest.line.strip_prefix(SKIPPED) {
+                Some(list) => ("skipped by the tool: ", list),
+                None => ("refused by the user", ""),
+            };
+            let paths: Vec<String> = of_kind.iter().rev().map(|(_, path)| quote(path)).collect();
+            let item = format!("Not on disk: the change of {} ({by}{list})", paths.join(", "));
+            self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
         }
     }
 

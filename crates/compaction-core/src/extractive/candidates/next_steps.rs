@@ -14,6 +14,7 @@ use crate::ledger::commands::{is_check, only_looks};
 use crate::ledger::completed::finished_list;
 use crate::ledger::constraints::{clauses, gives_task};
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, is_typed};
+use crate::ledger::errors::is_refused;
 use crate::ledger::logs::is_log;
 use crate::ledger::names::ending;
 use crate::ledger::noise::{praises, praises_first};
@@ -423,6 +424,8 @@ impl<'a> Builder<'a> {
             error.position > changed_at.max(newest.answered)
                 && (request.is_some() || error.position >= newest.last_step.position)
         };
+        // Sent again as it is, the edit would be refused again.
+        let is_last = |error: &ErrorRecord| is_last(error) && !is_refused(error);
         let edits = open.iter().filter(|error| is_last(error) && is_of_file(newest, error));
         let edit = edits.filter_map(|error| error.subject.as_deref()).next_back();
         match (edit, request) {

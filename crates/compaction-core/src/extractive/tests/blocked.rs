@@ -200,6 +200,52 @@ fn a_permission_for_one_edit_decides_nothing() {
 }
 
 #[test]
+fn a_file_that_the_tool_skipped_is_not_on_disk() {
+    let skips = |id: &str, path: &str| {
+        let arguments = format!(r#"{{"path":"{path}","oldText":"a","newText":"b"}}"#);
+        let told = format!("Skipping edits to {path} that matches gitignore spec.");
+        [calls(id, "edit", &arguments), returns(id, &told, true)]
+    };
+    let mut messages = vec![user("Move the menu of the shop into files of its own")];
+    messages.push(says("I moved all of the menu into `out/menu.js` and `out/dishes.js`.", "stop"));
+    messages.extend(skips("1", "out/menu.js"));
+    messages.extend(skips("2", "out/dishes.js"));
+    let shop = calls("3", "edit", r#"{"path":"shop.js","oldText":"a","newText":"b"}"#);
+    messages.extend([shop, returns("3", "Applied edit to shop.js", false), runs("4", "git commit")]);
+    messages.push(returns("4", "Commit 1a2b3c4 feat: the menu has files of its own", false));
+    messages.push(user("Now make the menu dark, please"));
+    let open = section(&messages, Section::InProgress);
+    let told = "Not on disk: the change of `out/menu.js`, `out/dishes.js` (skipped by the tool: gitignore)";
+    assert!(open.contains(told), "{open}");
+    assert_eq!(section(&messages, Section::Decisions), "");
+    let added = calls("5", "read", r#"{"path":"out/menu.js"}"#);
+    messages.extend([added, returns("5", "Added out/menu.js to the chat", false)]);
+    let open = section(&messages, Section::InProgress);
+    assert!(open.contains("Not on disk: the change of `out/dishes.js` (skipped"), "{open}");
+}
+
+#[test]
+fn an_edit_that_was_refused_is_not_sent_again() {
+    for told in ["Skipping edits to out/menu.js that matches gitignore spec.", "Skipping edits to out/menu.js"] {
+        let edit = calls("1", "edit", r#"{"path":"out/menu.js","oldText":"a","newText":"b"}"#);
+        let messages = [user("Make the menu of the shop dark"), edit, returns("1", told, true)];
+        let next = section(&messages, Section::NextSteps);
+        assert!(!next.contains("Send again"), "{next}");
+    }
+}
+
+#[test]
+fn a_question_about_the_program_itself_decides_nothing() {
+    for question in ["Open documentation url for more info?", "Would you like to see what's new in this version?"] {
+        let asks = calls("1", "ask_user", &format!(r#"{{"question":"{question}"}}"#));
+        let answer = returns("1", &format!("{question} no, and don't ask again"), false);
+        let messages = [asks, answer, user("Make the menu of the shop dark")];
+        assert_eq!(section(&messages, Section::Decisions), "");
+        assert_eq!(section(&messages, Section::Constraints), "");
+    }
+}
+
+#[test]
 fn a_short_summary_tells_the_reason_of_a_failure() {
     let command = "for page in data/pages/menu.json data/pages/order.json data/pages/cart.json; do convert $page; done";
     let messages = [
