@@ -361,8 +361,5 @@ fn a_claim_that_the_next_message_refutes_never_stands_alone() {
     ];
     let text = section(&messages, Section::CriticalContext);
     let claim = text.split("works and prints the drinks of the menu.").nth(1);
-    assert!(
-        claim.is_none_or(|behind| behind.starts_with(" (then the user reported a problem)")),
-        "{text}"
-    );
+    assert!(claim.is_none_or(|behind| behind.starts_with(" (then the user reported a problem)")), "{text}");
 }
