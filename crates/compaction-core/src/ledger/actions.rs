@@ -98,6 +98,8 @@ pub(super) struct Actions<'a> {
     /// Positions of the latest call that edited a file and of the latest command that removed one.
     edited_at: u64,
     removed_at: u64,
+    /// Position of the latest change that a person refused.
+    refused_change_at: u64,
     /// Number of commands that renamed a file.
     renamings: usize,
     /// Number of paths that were deleted.
@@ -587,6 +589,9 @@ impl<'a> Actions<'a> {
 
     /// Records a call that a person refused. The words tell what is to be done instead; without any, only a run is told.
     fn note_refusal(&mut self, place: SourcePosition<'a>, subject: &Subject, action: &ToolAction, refusal: &str) {
+        if action.changes_files() {
+            self.refused_change_at = place.position;
+        }
         let said = words_in_result(refusal, false);
         let is_told = match action {
             ToolAction::Ask(_) | ToolAction::Finish(_) => false,
@@ -731,6 +736,11 @@ impl<'a> Actions<'a> {
     /// The files that were changed after a position, the newest first.
     pub(super) fn changed_since(&self, position: u64) -> Vec<&str> {
         super::changed_since(self.files.values(), position)
+    }
+
+    /// Position of the latest change that a person refused; 0 for none.
+    pub(super) fn refused_change_at(&self) -> u64 {
+        self.refused_change_at
     }
 
     /// Whether a command removed a file since `position`, and no call edited one.

@@ -92,6 +92,11 @@ static UNDOING: WordList = word_list!("closed requests: undoing");
 /// Words that show that a reported problem is still that of the last answer.
 pub(crate) static PERSISTING: WordList = word_list!("closed requests: persisting");
 
+/// Words with which a person says that what was done is of poor quality.
+static COMPLAINING: WordList = word_list!("closed requests: complaining");
+/// Number of first sentences of a message that may do so.
+const COMPLAINED_WITHIN: usize = 6;
+
 /// Beginnings of messages in which a person says that they do not want what was done.
 static UNWANTED: WordList = word_list!(SPACED, "closed requests: unwanted");
 
@@ -812,6 +817,13 @@ fn denied(message: &str) -> String {
     sentences(message).take(DENIED_WITHIN).filter(denies).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a message says that something is of poor quality. It may be wanted for all that, so a question is none.
+fn complains(message: &str) -> bool {
+    let is_question = |sentence: &str| sentence.ends_with(['?', '\u{ff1f}']);
+    let said = sentences(message).take(COMPLAINED_WITHIN);
+    said.filter(|sentence| is_prose(sentence) && !is_question(sentence)).any(|sentence| COMPLAINING.is_said(sentence))
+}
+
 /// Whether two texts have `words` long words or `pairs` pairs of characters in common.
 pub(super) fn shares(
     own: &HashSet<String, TextHashing>,
@@ -833,7 +845,8 @@ pub(crate) fn reopens(message: &str, request: &str, answer: &str) -> bool {
     let mut done = subjects(request);
     // Most messages report and deny nothing.
     if !reports(message) {
-        return shares(&subjects(&denied(message)), &done, 1, FEWEST_PAIRS);
+        return shares(&subjects(&denied(message)), &done, 1, FEWEST_PAIRS)
+            || complains(message) && is_about(message, &format!("{request}\n{answer}"));
     }
     let own = subjects(message);
     shares(&own, &done, 1, FEWEST_PAIRS)

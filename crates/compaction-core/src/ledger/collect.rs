@@ -481,6 +481,9 @@ impl<'a> Collector<'a> {
             self.note_undone(without_undo(words));
             let reopened = self.end_request(words);
             self.asked = Asked::at(place.position, words).reopening(reopened);
+        } else if self.only_refused_changes() {
+            // What is made from here on is not what the refused changes were for.
+            self.asked.undo();
         } else if asks_for_nothing(words) {
             // The work goes on.
         } else if answers_back(words, self.dialogue.newest_text()) {
@@ -685,6 +688,7 @@ impl<'a> Collector<'a> {
         let objection = objection(next, self.dialogue.newest_text());
         let only_proposes = self.only_proposes();
         let (has_changed, comes_back) = (self.has_changed(), self.comes_back(next));
+        let only_refused = self.only_refused_changes();
         // An answer that only asks for details is no outcome.
         let is_asked_back = !has_changed && asks_back(self.dialogue.newest_text());
         let mut asked = std::mem::take(&mut self.asked);
@@ -694,7 +698,7 @@ impl<'a> Collector<'a> {
         let Some((_, position)) = asked.answers().last().copied().filter(|_| !is_refused && accepts(next)) else {
             return reopened.or_else(|| (is_refused && !shows(next)).then(|| request.text.clone()));
         };
-        if asked.is_broken_off(self.actions.last_call()) {
+        if asked.is_broken_off(self.actions.last_call()) || only_refused && !has_question(&request.text) {
             return None;
         }
         request.is_answered = true;
@@ -758,6 +762,13 @@ impl<'a> Collector<'a> {
     fn has_changed(&self) -> bool {
         let mut own = self.statements.list().iter().rev().take_while(|one| one.position > self.asked.position);
         self.actions.changed_at() > self.asked.position || own.any(|one| one.voice == Voice::Milestone)
+    }
+
+    /// Whether the person refused what the model wanted to change for the open request, and nothing else was changed.
+    fn only_refused_changes(&self) -> bool {
+        self.actions.refused_change_at() > self.asked.position
+            && !self.asked.answers().is_empty()
+            && !self.has_changed()
     }
 
     /// Position of the last request.

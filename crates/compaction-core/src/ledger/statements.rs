@@ -13,7 +13,7 @@ use super::cues::is_announcement;
 use super::notes::SourcePosition;
 use super::retractions::Retraction;
 use super::terms::is_unspaced;
-use super::text::{as_line, clip_middle, count, lines, may_be_unspaced, trim, trim_start};
+use super::text::{WordList, as_line, clip_middle, count, lines, may_be_unspaced, trim, trim_start, word_list};
 use crate::phrases::{SPACED, listed};
 use crate::text::{columns, columns_of, prefix_utf16, utf16_len};
 
@@ -365,6 +365,7 @@ pub(super) fn with_joined_lines(text: Cow<'_, str>) -> Cow<'_, str> {
         let is_wrapped = !is_code
             && (width.is_some_and(|width| continues(before, line) && fills(before, line, width))
                 || is_long_before_lower_case(before.trim(), line.trim())
+                || is_long_with_open_end(before.trim(), line.trim())
                 || longest.is_some_and(|longest| is_long_before_wide(before, line, longest)));
         if is_wrapped {
             breaks.push(joint(before, end, mark, line));
@@ -411,6 +412,22 @@ fn is_long_before_lower_case(before: &str, line: &str) -> bool {
         && !before.starts_with(['#', '|'])
         && line.starts_with(char::is_lowercase)
         && without_marker(line).len() == line.len()
+}
+
+/// Words that stand before another one of the same sentence.
+static OPEN_ENDS: WordList = word_list!(SPACED, "statements: open ends");
+
+/// Whether a long line ends with such a word, before a line of text.
+fn is_long_with_open_end(before: &str, line: &str) -> bool {
+    let last = || before.rsplit(' ').next().unwrap_or_default();
+    before.len() >= SHORTEST_WRAPPED
+        && before.ends_with(char::is_alphabetic)
+        && memchr::memchr_iter(b' ', before.as_bytes()).nth(FEWEST_SPACES - 1).is_some()
+        && !before.starts_with(['#', '|'])
+        && line.starts_with(|first: char| first.is_alphanumeric() || first == '`' || OPENERS.contains(&first))
+        && !is_fence(line)
+        && without_marker(line).len() == line.len()
+        && OPEN_ENDS.has(last())
 }
 
 /// Columns that a text may have been wrapped at. A terminal may be wider, but then most paragraphs take one line.
@@ -876,6 +893,26 @@ mod tests {
         let quote = "It says:\n\u{258e} No order is closed and none is marked without an explicit action of\n\u{258e} a person.";
         let line = "No order is closed and none is marked without an explicit action of     a person.";
         assert_eq!(joined(quote), format!("It says:\n\u{258e} {line}"), "positions stay");
+    }
+
+    #[test]
+    fn a_line_that_ends_with_an_article_or_the_like_is_joined() {
+        let joined = |text: &str| with_joined_lines(text.into()).into_owned();
+        for text in [
+            "Shall the menu be printed on paper, or should I send the whole file to\nSHOP (print@example.org)?",
+            "Soll die Speisekarte auf Papier gedruckt werden, oder nur die\nPreise?",
+            "Le menu est imprimé sur du papier, ou bien on envoie les\nPrix ?",
+        ] {
+            assert_eq!(joined(text), text.replace('\n', " "));
+        }
+        for left in [
+            "Shall the menu be printed on paper, or should I send the whole file to\n- SHOP",
+            "Shall the menu be printed on paper, or should I send the whole file to\n\nSHOP",
+            "Shall the menu be printed on paper, or should I log in\nSHOP",
+            "Send it to\nSHOP",
+        ] {
+            assert_eq!(joined(left), left);
+        }
     }
 
     #[test]

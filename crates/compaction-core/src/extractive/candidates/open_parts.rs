@@ -68,6 +68,10 @@ const MOST_SEARCHED: usize = 32;
 const MOST_FOR_LATER: usize = 2;
 /// Words of parts that ask for a commit.
 const COMMITS: &[&str] = listed!(EVERY, "open parts: commits");
+/// Words of parts that ask for a push.
+const PUSHES: &[&str] = listed!(EVERY, "open parts: pushes");
+/// Commands that do one of the two.
+const SAVING: [&str; 2] = ["git commit", "git push"];
 
 impl Builder<'_> {
     /// The parts of the request at `position` that nothing was done for yet, if earlier parts were worked on and later
@@ -127,8 +131,30 @@ impl Builder<'_> {
         let words = later.map(|one| one.text.as_str()).chain(self.turn_request);
         let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > request.position);
         let tasks = plan.into_iter().flat_map(|plan| plan.items.iter().map(|item| item.text.as_str()));
-        let is_begun = words.take(MOST_LATER).chain(tasks).any(takes_up);
+        let is_begun = words.take(MOST_LATER).chain(tasks).any(takes_up) || self.is_saved(&part, request.position);
         (!is_begun).then(|| clip(&part, LONGEST_REPEAT))
+    }
+
+    /// Whether a part only asks for a commit or a push, and one was tried after the message at `position`.
+    fn is_saved(&self, part: &str, position: u64) -> bool {
+        let tasks = part.split([',', '\u{ff0c}', '\u{3001}']).skip(1).flat_map(|clause| clause.split_inclusive(' '));
+        // The words between two joints say one thing.
+        let mut said = vec![String::new()];
+        for word in tasks {
+            match JOINTS.contains(&word.trim()) {
+                true => said.push(String::new()),
+                false => said.last_mut().into_iter().for_each(|last| last.push_str(&word.to_lowercase())),
+            }
+        }
+        let saves = |words: &String| COMMITS.iter().chain(PUSHES).any(|word| words.contains(word));
+        let newest = self.with_turn;
+        let milestones = newest.statements.iter().rev().take_while(|one| one.position > position);
+        let mut milestones = milestones.filter(|one| one.voice == Voice::Milestone).take(MOST_STATEMENTS);
+        let runs = newest.commands.iter().rev().take_while(|run| run.position > position).take(MOST_COMMANDS);
+        let is_tried = |run: &str| SAVING.iter().any(|verb| run.contains(verb));
+        said.iter().filter(|words| !words.trim().is_empty()).all(saves)
+            && (milestones.any(|one| one.text.starts_with(COMMITTED))
+                || runs.map(|run| prefix_utf16(&run.command, COMMAND_UNITS)).any(is_tried))
     }
 
     /// Adds what the newest requests leave for later.

@@ -15,6 +15,8 @@ use crate::tools::PlanStatus;
 
 /// Number of requests after which a plan without updates is stale.
 pub(super) const STALE_AFTER: usize = 3;
+/// Most open tasks of a list that later work overtook that are left out.
+const FEW_TASKS: usize = 2;
 
 impl<'a> Builder<'a> {
     /// The first open task after finished ones, with the files that changed since, if the plan says of no task that it
@@ -74,15 +76,26 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let passed = self.passed_tasks(plan);
+        // What was answered and changed since shows the state of the work better than a list that nobody updated.
+        let of_turn = self.turn_request.is_some_and(|turn| is_substantive(turn));
+        let is_overtaken = later + usize::from(of_turn) >= OVERTAKEN_BY
+            && self.ledger.answered > plan.position
+            && self.with_turn.changed_at() > plan.position;
+        let pending = plan.in_state(PlanStatus::Pending).count();
         // An answer that ends the work also ends a plan that nobody updated. So does an answer that asks the person to
         // continue with something newer.
         let is_left = later > 0 && self.waits_for().is_some();
         // A later answer that lists what is done and what is left replaces it.
         let answer = &self.ledger.newest_answer;
         let is_replaced = answer.position > plan.position && is_status_report(&answer.text);
-        let is_stale =
-            is_left || is_replaced || later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
-        self.stale_plan(is_stale && !is_left);
+        let is_stale = is_left
+            || is_replaced
+            || is_overtaken
+            || later > STALE_AFTER
+            || passed > 0 && self.ledger.answered > plan.position;
+        // The last tasks of such a list are done more often than not.
+        let is_past = is_overtaken && pending <= FEW_TASKS;
+        self.stale_plan(is_stale && !is_left && !is_past);
         let changed = self.changed_tasks(plan, passed);
         let reported = ledger.reported_tasks();
         // Earlier work may have been discarded.
@@ -97,7 +110,7 @@ impl<'a> Builder<'a> {
                 PlanStatus::InProgress | PlanStatus::Pending if changed.contains(&at) => Section::Done,
                 PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
-                PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
+                PlanStatus::InProgress if later >= OVERTAKEN_BY || is_overtaken => continue,
                 PlanStatus::InProgress => Section::InProgress,
                 PlanStatus::Pending if is_stale || self.is_proposing() => continue,
                 PlanStatus::Pending => Section::NextSteps,

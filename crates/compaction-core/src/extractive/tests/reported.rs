@@ -208,3 +208,41 @@ fn a_task_that_an_answer_names_as_in_progress_is_not_done() {
         assert!(!done.lines().any(|line| line == "Look through the tests"), "{state}: {done}");
     }
 }
+
+#[test]
+fn a_request_whose_changes_were_refused_gets_no_credit_for_later_work() {
+    let edit = |id: &str, path: &str| calls(id, "edit", &format!(r#"{{"path":"{path}","oldText":"a","newText":"b"}}"#));
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let asked = [user("Move the prices to a module of their own"), says("The prices are in a module now.", "stop")];
+    let later = [
+        user("go on"),
+        edit("2", "menu.txt"),
+        returns("2", "ok", false),
+        says("The menu is short now and easy to read.", "stop"),
+        user("Draw a logo for the shop"),
+        says("Here is a logo.", "stop"),
+    ];
+    for (is_refused, result) in [(true, refusal), (false, "ok")] {
+        let made = [edit("1", "prices.py"), returns("1", result, is_refused)];
+        let messages = [&asked[..], &made, &later].concat();
+        let done = after(Section::Done, &messages);
+        assert_eq!(done.contains("Move the prices"), !is_refused, "{done}");
+    }
+}
+
+#[test]
+fn a_result_of_poor_quality_is_not_done() {
+    let asked = [
+        user("The scrolling of the containers is not synchronised"),
+        says("The scrolling of both containers uses one wrapper now, so they stay synchronised.", "stop"),
+    ];
+    for (next, is_done) in [
+        ("This is a little janky. There's some lag between the scrolling of one container and the other.", false),
+        ("Die Container ruckeln. Das scrolling ist ruckelig, und der wrapper der containers auch.", false),
+        ("Now draw a logo for the containers that scroll", true),
+    ] {
+        let messages = [&asked[..], &[user(next), says("I see.", "stop")]].concat();
+        let text = after(Section::Done, &messages);
+        assert_eq!(text.contains("uses one wrapper"), is_done, "{next}: {text}");
+    }
+}

@@ -1026,3 +1026,40 @@ fn files_that_were_written_and_deleted_again_are_no_changes() {
         assert_eq!(ledger.without_deleted(ledger.file_lists()).modified_files.len(), left, "{command}");
     }
 }
+
+#[test]
+fn a_short_list_of_tasks_that_later_work_overtook_is_not_open() {
+    let plan = plan("1", &[("raise the sensitivity", "in_progress"), ("measure the walk", "pending")]);
+    let edit = |id: &str| [calls(id, "edit", EDIT), returns(id, "ok", false)];
+    let begun = [&[user("The picture moves with the player")][..], &plan, &edit("2"), &[says("It is built.", "stop")]];
+    let later = [
+        &[user("The colours of the test are odd, too")][..],
+        &edit("3"),
+        &[says("The colours are milder now.", "stop")],
+    ];
+    let newest = [&[user("Both tests are fine, and the picture is red")][..], &edit("4")];
+    let messages = [begun.concat(), later.concat(), newest.concat()].concat();
+    for section in [Section::InProgress, Section::NextSteps] {
+        let text = after(section, &messages).join("\n");
+        assert!(!text.contains("sensitivity") && !text.contains("measure the walk"), "{text}");
+    }
+    let text = after(Section::NextSteps, &begun.concat()).join("\n");
+    assert!(text.contains("measure the walk"), "{text}");
+}
+
+#[test]
+fn a_commit_for_later_that_was_made_is_begun() {
+    let asked = user("Change the menu and its manual. Once done, git commit and push");
+    let work = [calls("1", "edit", EDIT), returns("1", "ok", false)];
+    let commit =
+        [calls("2", "bash", r#"{"command":"git commit -m menu"}"#), returns("2", "[main 1a2b3c4] menu", false)];
+    let push = [calls("3", "bash", r#"{"command":"git push"}"#), returns("3", "fatal: no access", true)];
+    let end = [says("The push needs a key. Do you have one?", "stop")];
+    let is_left = |messages: &[Arc<Message>]| {
+        after(Section::NextSteps, messages).iter().any(|item| item.contains("not begun as far as is seen"))
+    };
+    assert!(!is_left(&[&[asked.clone()][..], &work, &commit, &push, &end].concat()));
+    assert!(is_left(&[&[asked][..], &work, &[says("The menu is changed.", "stop")]].concat()));
+    let more = user("Change the menu and its manual. Once done, commit it and port the other pages");
+    assert!(is_left(&[&[more][..], &work, &commit, &[says("The menu is changed.", "stop")]].concat()));
+}
