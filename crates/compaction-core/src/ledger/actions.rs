@@ -100,6 +100,8 @@ pub(super) struct Actions<'a> {
     removed_at: u64,
     /// Position of the latest change that a person refused.
     refused_change_at: u64,
+    /// Position of the latest change of a file that nothing names.
+    unnamed_change_at: u64,
     /// Number of commands that renamed a file.
     renamings: usize,
     /// Number of paths that were deleted.
@@ -414,6 +416,9 @@ impl<'a> Actions<'a> {
         // Other programs print names that are not checks.
         if let Some(run) = failed_run.filter(|run| purposes(run).iter().any(|purpose| is_goal(purpose))) {
             errors.name_failing(&shown(core_command(&run)), place.position, failing(printed));
+        }
+        if !has_failed && of_files.is_empty() && matches!(action, ToolAction::OpenFile(_)) && action.changes_files() {
+            self.unnamed_change_at = place.position;
         }
         let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));
         let in_part = part.and_then(|_| of_files.first().cloned());
@@ -736,6 +741,11 @@ impl<'a> Actions<'a> {
     /// The files that were changed after a position, the newest first.
     pub(super) fn changed_since(&self, position: u64) -> Vec<&str> {
         super::changed_since(self.files.values(), position)
+    }
+
+    /// Position of the latest change of any file, named or not; 0 for none.
+    pub(super) fn any_changed_at(&self) -> u64 {
+        self.changed_at.max(self.unnamed_change_at)
     }
 
     /// Position of the latest change that a person refused; 0 for none.

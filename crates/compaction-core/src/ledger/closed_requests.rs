@@ -211,6 +211,11 @@ impl Asked {
         self.is_praised = true;
     }
 
+    /// Records that the person praised the answer.
+    pub(super) fn praise(&mut self) {
+        self.is_praised |= !self.answers.is_empty();
+    }
+
     /// Whether the person praised the work.
     pub(super) fn is_praised(&self) -> bool {
         self.is_praised

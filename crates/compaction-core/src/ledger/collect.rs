@@ -477,6 +477,9 @@ impl<'a> Collector<'a> {
         }
         self.read_order_to_undo(place, words);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
+        if praises_first(words) && !reports_problem && !continues_behind_praise(words) {
+            self.asked.praise();
+        }
         if self.dialogue.requests.last().is_some_and(is_request) {
             self.note_undone(without_undo(words));
             let reopened = self.end_request(words);
@@ -761,13 +764,18 @@ impl<'a> Collector<'a> {
     /// Whether something was changed or finished for the open request.
     fn has_changed(&self) -> bool {
         let mut own = self.statements.list().iter().rev().take_while(|one| one.position > self.asked.position);
-        self.actions.changed_at() > self.asked.position || own.any(|one| one.voice == Voice::Milestone)
+        self.actions.any_changed_at() > self.asked.position || own.any(|one| one.voice == Voice::Milestone)
     }
 
     /// Whether the person refused what the model wanted to change for the open request, and nothing else was changed.
     fn only_refused_changes(&self) -> bool {
-        self.actions.refused_change_at() > self.asked.position
+        // The newest request is the message that follows.
+        let is_own_turn =
+            self.dialogue.requests.iter().rev().nth(1).is_some_and(|one| one.position == self.asked.position);
+        is_own_turn
+            && self.actions.refused_change_at() > self.asked.position
             && !self.asked.answers().is_empty()
+            && !self.asked.is_answered_question()
             && !self.has_changed()
     }
 

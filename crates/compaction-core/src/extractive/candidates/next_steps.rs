@@ -27,8 +27,9 @@ use crate::ledger::resuming::{
     answers_back, asks_for_nothing, continues_turn, is_approval, is_declaration, tells_broken_turn,
 };
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
-use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
+use crate::ledger::text::{WordList, clip, clip_middle, first_words, one_line, quote, word_list};
 use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Outcome, RequestWeight, Statement, Voice};
+use crate::phrases::SPACED;
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
@@ -54,6 +55,8 @@ const LEAST_CUT: usize = 60;
 const MOST_TASKS: usize = 3;
 /// Stands before a question that the model has begun to answer.
 const THE_ANSWER_TO: &str = "the answer to: ";
+/// Beginnings of clauses in which a model says what it does right now.
+static ANNOUNCING: WordList = word_list!(SPACED, "next steps: announcing");
 /// Starts what the model announced last.
 const ANNOUNCED_LAST: &str = "announced last: ";
 /// Starts the same in place of a request for which something was done.
@@ -352,8 +355,11 @@ impl<'a> Builder<'a> {
         }
         let ledger = self.turn.unwrap_or(self.ledger);
         let newest = ledger.statements.iter().rev().find(|one| one.is_of_model());
-        let announced = newest.filter(|one| one.position > ledger.asked_at() && one.voice == Voice::Announcement);
-        let announced = announced.filter(|one| is_announcement(&one.text) && ledger.last_step.calls_since_words <= 1);
+        let newest = newest.filter(|one| one.position > ledger.asked_at() && ledger.last_step.calls_since_words <= 1);
+        let announced = newest.filter(|one| match one.voice {
+            Voice::Announcement => is_announcement(&one.text),
+            _ => announces_behind_colon(&one.text),
+        });
         let announced = announced.filter(|one| ledger.changed_at() < one.position && self.units >= ROOM_FOR_TWO);
         // A call behind it that did more than look something up carried it out.
         let has_acted = |one: &Statement| {
@@ -488,6 +494,12 @@ impl<'a> Builder<'a> {
         let option = chosen(message, offered)?;
         Some(whole(&self.ledger.newest_answer.text, &option).unwrap_or(option))
     }
+}
+
+/// Whether a sentence ends with what the model does next, behind a colon: `Before I go on: I add a counter`.
+fn announces_behind_colon(sentence: &str) -> bool {
+    let behind = sentence.rsplit_once(": ").or_else(|| sentence.rsplit_once('\u{ff1a}')).map(|(_, behind)| behind);
+    behind.is_some_and(|next| is_announcement(next) || ANNOUNCING.begins(next))
 }
 
 /// Whether the failed call reads or changes a file.

@@ -9,12 +9,16 @@ use crate::ledger::Ledger;
 use crate::ledger::completed::is_status_report;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::STILL_OPEN;
+use crate::ledger::problems::reports;
 use crate::ledger::steps::LatestPlan;
+use crate::ledger::text::{WordList, word_list};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
 /// Number of requests after which a plan without updates is stale.
 pub(super) const STALE_AFTER: usize = 3;
+/// Words of tasks that only test what was made.
+static TESTING: WordList = word_list!("plan: testing");
 /// Most open tasks of a list that later work overtook that are left out.
 const FEW_TASKS: usize = 2;
 
@@ -82,6 +86,9 @@ impl<'a> Builder<'a> {
             && self.ledger.answered > plan.position
             && self.with_turn.changed_at() > plan.position;
         let pending = plan.in_state(PlanStatus::Pending).count();
+        // What was tested fails for the person.
+        let next = self.ledger.requests.iter().find(|request| request.position > plan.position);
+        let is_reported = next.map(|next| next.text.as_str()).or(self.turn_request).is_some_and(reports);
         // An answer that ends the work also ends a plan that nobody updated. So does an answer that asks the person to
         // continue with something newer.
         let is_left = later > 0 && self.waits_for().is_some();
@@ -106,6 +113,7 @@ impl<'a> Builder<'a> {
             let section = match item.status {
                 // The history before the turn lists them.
                 PlanStatus::Completed if !self.tells_state => continue,
+                PlanStatus::Completed if is_reported && TESTING.is_said(&item.text) => continue,
                 PlanStatus::Completed => Section::Done,
                 PlanStatus::InProgress | PlanStatus::Pending if changed.contains(&at) => Section::Done,
                 PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,

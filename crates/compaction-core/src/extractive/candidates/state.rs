@@ -355,7 +355,8 @@ impl<'a> Builder<'a> {
         });
         // The calls behind it tell what was announced.
         let is_told = |one: &str| is_announcement(one) || one.trim_end_matches(['*', '_']).ends_with([':', '\u{ff1a}']);
-        let words = match has_called {
+        // A step in a file that nothing names tells little of it.
+        let words = match has_called && !self.last_step_item().contains(OPEN_FILE) {
             true => joined(&sentences(&words).filter(|one| !is_told(one)).collect::<Vec<_>>()),
             false => words,
         };

@@ -246,3 +246,20 @@ fn a_result_of_poor_quality_is_not_done() {
         assert_eq!(text.contains("uses one wrapper"), is_done, "{next}: {text}");
     }
 }
+
+#[test]
+fn a_report_whose_answer_is_praised_is_done() {
+    let messages = |next: &str| {
+        let asked = [user("The menu doesn't load, I see an empty page"), edits("1", "menu.py")[0].clone()];
+        let end = [
+            returns("1", "ok", false),
+            says("The menu reads its prices from the shop now.", "stop"),
+            user(next),
+            says("Here is a logo.", "stop"),
+            user("Name the colours of the logo"),
+        ];
+        after(Section::Done, &[&asked[..], &end].concat())
+    };
+    let done = messages("Perfect. Now draw a logo for it");
+    assert!(done.contains("Done: The menu doesn't load") && done.contains("reads its prices"), "{done}");
+}

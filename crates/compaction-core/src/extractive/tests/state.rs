@@ -1063,3 +1063,32 @@ fn a_commit_for_later_that_was_made_is_begun() {
     let more = user("Change the menu and its manual. Once done, commit it and port the other pages");
     assert!(is_left(&[&[more][..], &work, &commit, &[says("The menu is changed.", "stop")]].concat()));
 }
+
+#[test]
+fn a_tested_task_that_fails_for_the_person_has_no_tick() {
+    let plan = plan("1", &[("Add the flag of the depth", "completed"), ("Build and test", "completed")]);
+    let begun = [&[user("Add a flag of the depth")][..], &plan, &[says("It is built.", "stop")]].concat();
+    for (next, is_ticked) in [("The picture doesn't work at all, it is black", false), ("Now draw a logo", true)] {
+        let done = after(Section::Done, &[&begun[..], &[user(next)]].concat()).join("\n");
+        assert!(done.contains("flag of the depth"), "{done}");
+        assert_eq!(done.contains("Build and test"), is_ticked, "{next}: {done}");
+    }
+}
+
+#[test]
+fn what_was_announced_behind_a_colon_is_a_step() {
+    let says_and_reads = |text: &str| {
+        let message = format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"toolCall","id":"1","name":"read","arguments":{{"path":"src/a.ts"}}}}],"stopReason":"toolUse"}}"#
+        );
+        vec![Arc::new(Message::from_json(&message).unwrap()), returns("1", "a", false)]
+    };
+    for text in [
+        "The old build may be at fault, so before anything else: I add a tag of the build to the log.",
+        "Прежде чем искать дальше: добавляю метку сборки в журнал.",
+    ] {
+        let messages = [vec![user("The picture doesn't load, and the page is black")], says_and_reads(text)].concat();
+        let next = after(Section::NextSteps, &messages);
+        assert!(next[0].contains("; announced last: "), "{next:?}");
+    }
+}
