@@ -9,6 +9,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::closed_requests::continues;
 use crate::ledger::cues::{is_substantive, is_typed, typed};
+use crate::ledger::frames::OPTION;
 use crate::ledger::noise::praises;
 use crate::ledger::notes::{CHOSE, GO_ON, LATEST, PASTED, REJECTED, SAID_OF, WORKING_ON};
 use crate::ledger::problems::pasted_error;
@@ -182,7 +183,8 @@ impl<'a> Builder<'a> {
             let question = clip(&same[at].text, LONGEST_QUESTION);
             // `Shall I do that?` says nothing without the sentence before it.
             let needs_more = utf16_len(&question) < SHORT_QUESTION;
-            let before = same.get(at + 1).filter(|one| needs_more && one.states() && !is_question(&one.text));
+            let states = |one: &Statement| one.states() && !is_question(&one.text) && !one.text.starts_with(OPTION);
+            let before = same.get(at + 1).filter(|one| needs_more && states(one));
             let before = before.map(|one| clip(&one.text, LONGEST_QUESTION) + " ").unwrap_or_default();
             return Some(format!("{IN_ANSWER}{before}{question}"));
         }
