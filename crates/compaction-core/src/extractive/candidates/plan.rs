@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let passed = self.passed_tasks(plan);
         // What was answered and changed since shows the state of the work better than a list that nobody updated.
-        let of_turn = self.turn_request.is_some_and(|turn| is_substantive(turn));
+        let of_turn = self.turn_request.is_some_and(is_substantive);
         let is_overtaken = later + usize::from(of_turn) >= OVERTAKEN_BY
             && self.ledger.answered > plan.position
             && self.with_turn.changed_at() > plan.position;
