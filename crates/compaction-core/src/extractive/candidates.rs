@@ -35,7 +35,8 @@ use crate::ledger::slash::{RESETS, is_prompt};
 use crate::ledger::{Ledger, Request, RequestWeight, Statement};
 use crate::summary::{Section, SummaryKind};
 pub(super) use done::LONG_SUMMARY;
-use done::{FileStates, UndoneTurns, milestones, standing_milestones};
+pub(super) use done::standing_milestones;
+use done::{FileStates, UndoneTurns, milestones};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Longest repeated request, in UTF-16 units.

@@ -1,8 +1,9 @@
 //! Resets: what the model made in a part of the work that a reset of the branch discarded. Told later, it would seem to
-//! be there.
+//! be there. The same holds for commits that a later event took back or replaced.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use super::candidates::standing_milestones;
 use crate::ledger::completed::TICKS;
 use crate::ledger::constraints::holds_for_good;
 use crate::ledger::notes::{COMMITTED, RESET_TO};
@@ -17,8 +18,8 @@ const HASH: usize = 7;
 /// Most resets whose parts are read: the newest ones.
 const MOST: usize = 16;
 
-/// For each statement, whether it tells what was made between a commit and the reset to that commit; empty if nothing is
-/// discarded.
+/// For each statement, whether it tells what was made between a commit and the reset to that commit, or is a commit that
+/// no longer stands; empty if nothing is discarded.
 pub(super) fn discarded(statements: &[Statement]) -> Vec<bool> {
     let parts = parts(statements);
     let mut discarded = Vec::new();
@@ -28,7 +29,31 @@ pub(super) fn discarded(statements: &[Statement]) -> Vec<bool> {
         let own = statements.iter().enumerate().skip(start).take_while(|(_, one)| one.position < to);
         own.filter(|(_, one)| tells_making(one)).for_each(|(at, _)| discarded[at] = true);
     }
+    leave_out_commits(statements, &mut discarded);
     discarded
+}
+
+/// Leaves out the commits that no longer stand, and the messages of those that a reset discarded. A squashed or amended
+/// commit has another one in its place, so its message still tells about the work.
+fn leave_out_commits(statements: &[Statement], discarded: &mut Vec<bool>) {
+    let is_milestone = |one: &&Statement| one.voice == Voice::Milestone;
+    let standing = standing_milestones(statements.iter().filter(is_milestone));
+    let standing: HashSet<*const Statement> = standing.into_iter().map(std::ptr::from_ref).collect();
+    let is_commit = |one: &Statement| one.voice == Voice::Milestone && one.text.starts_with(COMMITTED);
+    let is_gone = |one: &&Statement| is_commit(one) && !standing.contains(&std::ptr::from_ref(*one));
+    let gone: Vec<&Statement> = statements.iter().filter(is_gone).collect();
+    if gone.is_empty() {
+        return;
+    }
+    discarded.resize(statements.len(), false);
+    let resets = statements.iter().filter(is_milestone).filter(|one| one.text.starts_with(RESET_TO));
+    let last_reset = resets.map(|one| one.position).max().unwrap_or_default();
+    let before_reset = gone.iter().filter(|one| one.position < last_reset);
+    // The call that wrote the message of a commit is right before its result.
+    let calls: HashSet<u64> = before_reset.flat_map(|one| [one.position, one.position.saturating_sub(1)]).collect();
+    for (at, one) in statements.iter().enumerate() {
+        discarded[at] |= is_gone(&one) || one.voice == Voice::Action && calls.contains(&one.position);
+    }
 }
 
 /// The positions of each commit to which the branch was reset, or of the reset to it before, and of the reset.

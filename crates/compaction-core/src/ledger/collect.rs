@@ -10,7 +10,7 @@ use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, comes_back, continues, continues_behind_praise, has_question,
     is_about, is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, orders_undo,
-    proposed_item, rejects, reopens, shows, tells_failure, with_files, worked_on_item, worked_on_start,
+    proposed_item, rejects, reopens, shows, tells_failure, tells_undoing, with_files, worked_on_item, worked_on_start,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified, reports_all_done};
@@ -476,6 +476,7 @@ impl<'a> Collector<'a> {
             self.notes.take(NoteKind::Done, |note| tells_work(&note.text) && is_refuted(note));
         }
         self.read_order_to_undo(place, words);
+        self.read_report_of_undoing(place, words);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if praises_first(words) && !reports_problem && !continues_behind_praise(words) {
             self.asked.praise();
@@ -622,6 +623,17 @@ impl<'a> Collector<'a> {
         }
         self.refute(words);
         self.asked.undo();
+    }
+
+    /// Records that a person undid what was changed since the newest commit.
+    fn read_report_of_undoing(&mut self, place: SourcePosition<'a>, words: &str) {
+        let changed_at = self.actions.changed_at();
+        let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
+        let is_saved = |one: &Statement| one.text.starts_with(COMMITTED) || one.text.ends_with(ALL_CHANGES);
+        let saved_at = milestones.take(MOST_MILESTONES).find(|one| is_saved(one)).map_or(0, |one| one.position);
+        if changed_at > saved_at && tells_undoing(words) {
+            self.statements.add_line(Voice::Milestone, place, &format!("{TOOK_BACK}{ALL_CHANGES}"));
+        }
     }
 
     /// Records that the newest edits were undone: the request for them is open again. The second time, it is the

@@ -259,6 +259,61 @@ fn many_commits_are_few_lines() {
 }
 
 #[test]
+fn work_that_a_person_took_back_is_not_done() {
+    let edit = || calls("e", "edit", r#"{"path":"src/menu.rs","oldText":"a","newText":"b"}"#);
+    let done = |words: &str| -> Vec<String> {
+        let work = [user("Add a menu for guests"), edit(), returns("e", "ok", false), says("The menu is in place.", "stop")];
+        let next = [user(words), says("I will look at it.", "stop")];
+        let text = text_of(&history(&prepared(&[&work[..], &next].concat())));
+        SummaryDocument::parse(&text).body[Section::Done].iter().map(ToString::to_string).collect()
+    };
+    let taken_back = "Took back the changes of all files that were not committed";
+    for words in [
+        "Uploads failed after that, so I reverted everything. Please explain how the menu finds its guests.",
+        "Das hat zu viel verändert, ich habe alles zurückgesetzt. Erkläre bitte, wie das Menü die Gäste findet.",
+        "J'ai tout annulé. Explique comment le menu trouve les invités.",
+        "Revertí los cambios. Explica cómo encuentra el menú a los invitados.",
+        "Я откатил изменения. Объясни, как меню находит гостей.",
+        "我已经回滚了。请解释菜单如何找到客人。",
+        "影響が大きいので、一旦元に戻しました。メニューの仕組みを説明してください。",
+        "전부 롤백했습니다. 메뉴가 손님을 찾는 방법을 설명해 주세요.",
+    ] {
+        let found = done(words);
+        assert!(found.iter().any(|item| item == taken_back), "{words}: {found:?}");
+        assert!(!found.iter().any(|item| item.contains("Add a menu")), "{words}: {found:?}");
+    }
+    for words in [
+        "I reverted the colours of the page last week. Now explain how the menu finds its guests.",
+        "If I reverted everything, would the menu still work?",
+        "Should I have reverted it? Explain how the menu finds its guests.",
+    ] {
+        let found = done(words);
+        assert!(!found.iter().any(|item| item == taken_back), "{words}: {found:?}");
+    }
+}
+
+#[test]
+fn commits_that_a_reset_discarded_are_not_told_as_work() {
+    let message = "git commit -m \"feat: b\n\nThe second step reads the rows of a table before it prints them. Pages \
+                   with more than forty rows are split, because the old printer refuses larger ones.\"";
+    let commit = |id: &str, hash: &str, subject: &str, command: &str| {
+        [runs(id, command), returns(id, &format!("[dev {hash}] {subject}\n 1 file changed"), false)]
+    };
+    let first = commit("1", "1a2b3c4", "feat: a", "git commit -m \"feat: a\"");
+    let second = commit("2", "2b3c4d5", "feat: b", message);
+    let reset = [runs("r", "git reset --hard 1a2b3c4"), returns("r", "HEAD is now at 1a2b3c4 feat: a", false)];
+    let work = |parts: &[&[Arc<Message>]]| -> Vec<String> {
+        let begin = [user("Build the importer in three steps")];
+        let text = text_of(&history(&prepared(&[&begin[..], &first, &second, &parts.concat()].concat())));
+        text.lines().filter(|line| line.starts_with("- Work: ")).map(ToOwned::to_owned).collect()
+    };
+    let kept = work(&[]);
+    assert!(kept.iter().any(|line| line.contains("more than forty rows")), "{kept:?}");
+    let discarded = work(&[&reset]);
+    assert!(!discarded.iter().any(|line| line.contains("more than forty rows") || line.contains("2b3c4d5")), "{discarded:?}");
+}
+
+#[test]
 fn the_outcome_of_a_request_is_told_by_the_last_words() {
     let next = user("Now draw the legend below the bars");
     let done = |messages: &[Arc<Message>]| {
