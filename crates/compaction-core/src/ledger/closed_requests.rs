@@ -575,8 +575,17 @@ fn tells(sentence: &str) -> bool {
 
 /// Whether a sentence only acknowledges the request or offers more.
 pub(crate) fn is_filler(sentence: &str) -> bool {
-    FILLERS.starts(&first_words(sentence, FILLER_WORDS))
+    praises_question(sentence) || FILLERS.starts(&first_words(sentence, FILLER_WORDS))
         || FILLERS.pieces.iter().chain(&YES).any(|word| sentence.starts_with(word))
+}
+
+/// Words with which a model praises a question, in a sentence of at most so many UTF-16 units.
+static PRAISING_QUESTION: WordList = word_list!("closed requests: praising a question");
+const LONGEST_PRAISE: usize = 80;
+
+/// Whether a sentence says no more than that the question is a good one: `That is an excellent question.`
+fn praises_question(sentence: &str) -> bool {
+    utf16_len(sentence) <= LONGEST_PRAISE && PRAISING_QUESTION.is_said(sentence)
 }
 
 /// The item of a request that was answered. `has_changed` says whether files changed for it.
@@ -653,7 +662,12 @@ pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, obje
 /// The beginning of that item.
 pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
     let start = if has_changed && asks_for_change(request) { FINISHED } else { ANSWER };
-    format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(&own_words(request), 4 * LONGEST_REQUEST), LONGEST_REQUEST))
+    format!("{start}{}", answered_request(request))
+}
+
+/// How such an item tells its request.
+pub(crate) fn answered_request(request: &str) -> String {
+    format!("{}{ANSWERED_BY}", clip_middle(&typed(&own_words(request), 4 * LONGEST_REQUEST), LONGEST_REQUEST))
 }
 
 /// Whether a request asks no question, or begins one of its sentences with an order.
