@@ -411,7 +411,10 @@ fn reported_words(message: &str) -> String {
 
 /// Whether a clause of a sentence asks the person for something: `not deployed yet - let me know if I may`.
 fn asks_person(sentence: &str) -> bool {
-    sentence.split([';', ',', ':', '\u{2013}', '\u{2014}', '\u{ff0c}', '\u{3001}']).skip(1).any(|clause| instructs(clause.trim()))
+    sentence
+        .split([';', ',', ':', '\u{2013}', '\u{2014}', '\u{ff0c}', '\u{3001}'])
+        .skip(1)
+        .any(|clause| instructs(clause.trim()))
 }
 
 /// Whether the subject of an error is a call of a tool with its arguments.

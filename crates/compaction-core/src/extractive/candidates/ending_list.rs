@@ -4,16 +4,19 @@
 use super::Builder;
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::asks_which;
+use crate::ledger::cues::has_name;
 use crate::ledger::statements::{prose, without_marker};
-use crate::ledger::text::{WordList, clip, one_line, word_list};
+use crate::ledger::text::{WordList, clip, one_line, unspaced, word_list};
 use crate::text::utf16_len;
 
 /// Number of points of a list that is told.
 const POINTS: std::ops::RangeInclusive<usize> = 2..=12;
 /// Most lines behind the list.
 const MOST_BEHIND: usize = 3;
-/// Most words, and UTF-16 units, of a question that only asks whether the person agrees.
+/// Most words, characters of scripts without spaces, and UTF-16 units of a question that only asks whether the person
+/// agrees.
 const QUESTION_WORDS: usize = 6;
+const QUESTION_CHARACTERS: usize = 12;
 const LONGEST_QUESTION: usize = 40;
 /// Longest title of a list, longest point and longest list, in UTF-16 units.
 const LONGEST_TITLE: usize = 60;
@@ -36,7 +39,8 @@ impl Builder<'_> {
     /// The list that the short question at the end of the newest answer is about, such as `Does that work for you?`.
     pub(super) fn asked_about(&self, question: &str) -> Option<String> {
         let is_long = utf16_len(question) > LONGEST_QUESTION || question.split_whitespace().count() > QUESTION_WORDS;
-        if is_long || asks_which(question) {
+        // A question with a name asks for one thing, such as the first of the steps.
+        if is_long || unspaced(question) > QUESTION_CHARACTERS || has_name(question) || asks_which(question) {
             return None;
         }
         let list = self.own_answer().and_then(ending_list).filter(|list| list.behind == 1)?;

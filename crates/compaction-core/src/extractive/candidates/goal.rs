@@ -555,8 +555,12 @@ fn from_order(request: &str, units: usize) -> Cow<'_, str> {
     let labelled = all.iter().position(|one| task_behind_label(one).is_some());
     let is_thanks = || all.first().is_some_and(|first| praises_first(first));
     let is_order = |one: &&str| is_prose(one) && orders(one);
-    let is_telling = |one: &&str| is_thanks() || asks(one) && utf16_len(one) >= LONG_QUESTION;
-    let ordered = || all.iter().position(|one| is_order(&one)).filter(|at| is_telling(&all[*at]));
+    // What a person reports says more than the question about it.
+    let is_telling = |at: usize| {
+        let asks_alone = || asks(all[at]) && utf16_len(all[at]) >= LONG_QUESTION;
+        is_thanks() || asks_alone() && !all[..at].iter().any(|one| reports(one))
+    };
+    let ordered = || all.iter().position(|one| is_order(&one)).filter(|at| is_telling(*at));
     let Some(at) = labelled.or_else(ordered) else {
         return Cow::Borrowed(request);
     };
