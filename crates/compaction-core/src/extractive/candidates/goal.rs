@@ -560,7 +560,7 @@ fn from_order(request: &str, units: usize) -> Cow<'_, str> {
         let asks_alone = || asks(all[at]) && utf16_len(all[at]) >= LONG_QUESTION;
         is_thanks() || asks_alone() && !all[..at].iter().any(|one| reports(one))
     };
-    let ordered = || all.iter().position(|one| is_order(&one)).filter(|at| is_telling(*at));
+    let ordered = || all.iter().position(is_order).filter(|at| is_telling(*at));
     let Some(at) = labelled.or_else(ordered) else {
         return Cow::Borrowed(request);
     };
