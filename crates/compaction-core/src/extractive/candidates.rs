@@ -5,6 +5,7 @@ mod blocked;
 mod decided;
 mod deeds;
 mod done;
+mod ending_list;
 mod finished;
 mod goal;
 mod made;
@@ -27,13 +28,14 @@ use super::budget::{MOST_UNITS, UNITS_PER_TOKEN};
 use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
 use super::{Style, Turn};
-use crate::ledger::closed_requests::accepts;
+use crate::ledger::closed_requests::{accepts, answered_request};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::FOCUS;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::slash::{RESETS, is_prompt};
 use crate::ledger::{Ledger, Request, RequestWeight, Statement};
 use crate::summary::{Section, SummaryKind};
+use blocked::still_reported;
 pub(super) use done::LONG_SUMMARY;
 pub(super) use done::standing_milestones;
 use done::{FileStates, UndoneTurns, milestones};
@@ -106,6 +108,7 @@ impl Candidates {
             false => FileStates::of(ledger, &standing_milestones(milestones(ledger))),
         };
         let undone = UndoneTurns::of(with_turn);
+        let unsolved = still_reported(with_turn).into_iter().map(|one| answered_request(&one.text)).collect();
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
         let is_reset = |request: &&Request| RESETS.contains(&request.text.trim());
         let reset = ledger.requests.iter().rev().find(is_reset).map_or(0, |request| request.position);
@@ -126,6 +129,7 @@ impl Candidates {
             standing,
             states: Rc::new(states),
             undone: Rc::new(undone),
+            unsolved: Rc::new(unsolved),
             pool,
         };
         builder.requests();
@@ -186,6 +190,8 @@ struct Builder<'a> {
     states: Rc<FileStates<'a>>,
     /// The turns whose commits were undone.
     undone: Rc<UndoneTurns>,
+    /// How the items of finished work tell the reports of a problem of which the newest request says that it is still there.
+    unsolved: Rc<Vec<String>>,
     pool: Pool,
 }
 impl<'a> Builder<'a> {

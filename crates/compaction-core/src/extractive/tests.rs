@@ -17,6 +17,7 @@ use crate::tokens::estimate_text;
 
 mod blocked;
 mod next;
+mod next_and_blocked;
 mod outcome;
 mod reported;
 mod results;

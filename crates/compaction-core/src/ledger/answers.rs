@@ -2,7 +2,7 @@
 //! so they become one decision. Words of several languages show an assent or a refusal.
 
 use super::bold::without_bold;
-use super::choices::{chosen, offered, stems};
+use super::choices::{chosen, copies_option, offered, stems};
 use super::closed_requests::continues;
 use super::constraints::{TASKS, is_constraint};
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
@@ -405,6 +405,9 @@ const LONGEST_UNSPACED: usize = 24;
 /// lets the model continue or names what was asked about, and gives no other task.
 pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let message = message.trim();
+    if offered(answer).is_some_and(|options| copies_option(message, &options)) {
+        return true;
+    }
     let is_long = utf16_len(message) > LONGEST_CHOICE || unspaced(message) > LONGEST_UNSPACED;
     if is_long || sentences(message).any(is_question) || reports(message) {
         return false;

@@ -1,5 +1,7 @@
 //! Choices: the options that an answer offers, and the one that a person takes.
 
+use std::collections::HashSet;
+
 use super::bold::without_bold;
 use super::statements::{prose, sentences, without_marker};
 use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
@@ -81,6 +83,11 @@ pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
     let options = Some(answer).filter(|_| may_ask).and_then(options);
     let options = options.filter(|options| asks_with(answer, options, |question| WHICH.is_said(question)));
     options.unwrap_or_default().into_iter().map(|(_, text)| text).collect()
+}
+
+/// Whether a question asks for one of several things.
+pub(crate) fn asks_which(question: &str) -> bool {
+    WHICH.is_said(question)
 }
 
 /// Words of questions that ask for one of several things.
@@ -224,6 +231,25 @@ pub(super) fn labelled_option(sign: &str, answer: &str) -> Option<String> {
     let options = options(answer).filter(|_| offered(answer).is_some())?;
     options.iter().find(|(label, _)| label.sign == sign).map(item)
 }
+
+/// Whether a message is a copy of one of the options that an answer offered, as from a menu.
+pub(super) fn copies_option(message: &str, offered: &str) -> bool {
+    let message = message.trim();
+    // An option that is only a number says nothing.
+    if message.contains('\n') || utf16_len(message) < SHORTEST_COPY {
+        return false;
+    }
+    let pairs = |text: &str| -> HashSet<(char, char)> {
+        let letters: Vec<char> = text.to_lowercase().chars().filter(|one| one.is_alphanumeric()).collect();
+        letters.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    };
+    let own = pairs(message);
+    offered.split(SEPARATOR).any(|option| own.intersection(&pairs(option)).count() * 100 >= own.len() * COPIED_PERCENT)
+}
+
+/// Fewest UTF-16 units of the copy of an option, and the percentage of its pairs of letters that the option has.
+const SHORTEST_COPY: usize = 12;
+const COPIED_PERCENT: usize = 90;
 
 /// The options among `offered` that a short message names by their labels.
 pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {

@@ -562,12 +562,17 @@ fn announces_at_end(answer: &str) -> bool {
     is_announcement(last) && !instructs(last) && !is_filler(last)
 }
 
+/// Words for what comes next, among the first words of a sentence that states no result.
+static NEXT: WordList = word_list!("closed requests: what comes next");
+const NEXT_WORDS: usize = 4;
+
 /// Whether such a sentence states a result.
 fn tells(sentence: &str) -> bool {
     if sentence.starts_with(OPTION)
         || sentence.contains('|')
         || sentence.contains("</")
         || sentence.starts_with(['[', '<', '"'])
+        || NEXT.begins_in(sentence, NEXT_WORDS)
         || CUT_OFF.iter().any(|mark| sentence.starts_with(mark))
     {
         return false;
@@ -579,8 +584,18 @@ fn tells(sentence: &str) -> bool {
 
 /// Whether a sentence only acknowledges the request or offers more.
 pub(crate) fn is_filler(sentence: &str) -> bool {
-    FILLERS.starts(&first_words(sentence, FILLER_WORDS))
+    praises_question(sentence)
+        || FILLERS.starts(&first_words(sentence, FILLER_WORDS))
         || FILLERS.pieces.iter().chain(&YES).any(|word| sentence.starts_with(word))
+}
+
+/// Words with which a model praises a question, in a sentence of at most so many UTF-16 units.
+static PRAISING_QUESTION: WordList = word_list!("closed requests: praising a question");
+const LONGEST_PRAISE: usize = 80;
+
+/// Whether a sentence says no more than that the question is a good one: `That is an excellent question.`
+fn praises_question(sentence: &str) -> bool {
+    utf16_len(sentence) <= LONGEST_PRAISE && PRAISING_QUESTION.is_said(sentence)
 }
 
 /// The item of a request that was answered. `has_changed` says whether files changed for it.
@@ -592,11 +607,7 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
 
 /// The item of a request whose answer tells no outcome: the files that changed for it, the newest first.
 pub(crate) fn worked_on_item(request: &str, paths: &[&str]) -> Option<String> {
-    let names: Vec<String> = paths.iter().take(MOST_FILES).map(|path| quote(base_name(path))).collect();
-    let more = paths.len() - names.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let changed = || format!("changed {}{more}", names.join(", "));
-    (!names.is_empty()).then(|| format!("{}{}", worked_on_start(request), changed()))
+    (!paths.is_empty()).then(|| format!("{}changed {}", worked_on_start(request), changed_files(paths)))
 }
 
 /// What came of a request, with the files that changed for it if it names none of them.
@@ -605,10 +616,31 @@ pub(crate) fn with_files(outcome: &str, paths: &[&str]) -> String {
     if paths.is_empty() || paths.iter().take(MOST_CHANGED).any(is_named) || utf16_len(outcome) >= ENOUGH_TOLD {
         return outcome.to_owned();
     }
-    let names: Vec<String> = paths.iter().take(MOST_FILES).map(|path| quote(base_name(path))).collect();
-    let more = paths.len() - names.len();
+    format!("{} (changed {})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), changed_files(paths))
+}
+
+/// The names of changed files. A file that is known by two paths is named once, and files of the same name with their
+/// directories.
+fn changed_files(paths: &[&str]) -> String {
+    let own: Vec<String> = paths.iter().take(MOST_CHANGED).map(|path| path.replace('\\', "/")).collect();
+    let is_end =
+        |long: &str, end: &str| long.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+    let mut files: Vec<&str> = Vec::new();
+    for path in &own {
+        if !files.iter().any(|known| is_end(known, path) || is_end(path, known)) {
+            files.push(path);
+        }
+    }
+    let has_twin = |path: &str| files.iter().filter(|other| base_name(other) == base_name(path)).nth(1).is_some();
+    let name = |path: &&str| match path.rmatch_indices('/').nth(1).filter(|_| has_twin(path)) {
+        Some((at, _)) => quote(&path[at + 1..]),
+        None if has_twin(path) => quote(path),
+        None => quote(base_name(path)),
+    };
+    let more = files.len().saturating_sub(MOST_FILES) + paths.len().saturating_sub(own.len());
+    let names: Vec<String> = files.iter().take(MOST_FILES).map(name).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{} (changed {}{more})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), names.join(", "))
+    format!("{}{more}", names.join(", "))
 }
 
 /// The same for an answer without calls that only shows what could be done.
@@ -657,7 +689,12 @@ pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, obje
 /// The beginning of that item.
 pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
     let start = if has_changed && asks_for_change(request) { FINISHED } else { ANSWER };
-    format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(&own_words(request), 4 * LONGEST_REQUEST), LONGEST_REQUEST))
+    format!("{start}{}", answered_request(request))
+}
+
+/// How such an item tells its request.
+pub(crate) fn answered_request(request: &str) -> String {
+    format!("{}{ANSWERED_BY}", clip_middle(&typed(&own_words(request), 4 * LONGEST_REQUEST), LONGEST_REQUEST))
 }
 
 /// Whether a request asks no question, or begins one of its sentences with an order.
@@ -955,6 +992,13 @@ pub(crate) fn accepts(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_with_two_paths_is_named_once() {
+        let paths = ["/home/dev/shop/docs/menu.md", "docs\\menu.md", "src/cart.rs"];
+        assert_eq!(changed_files(&paths), "`menu.md`, `cart.rs`");
+        assert_eq!(changed_files(&["a/docs/menu.md", "a/old/menu.md"]), "`docs/menu.md`, `old/menu.md`");
+    }
 
     #[test]
     fn a_question_is_answered_by_a_yes_or_no_and_never_by_a_guess_or_a_plan() {

@@ -9,6 +9,7 @@ use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
 use super::noise::praises;
+use super::requests::WORK;
 use super::stated::{chooses, reports_problem};
 use super::statements::{is_prose, sentences};
 use super::templates::task;
@@ -113,9 +114,37 @@ pub(crate) fn is_sized(sentence: &str) -> bool {
 /// Whether a sentence of the model only announces what it will do.
 pub(crate) fn is_announcement(sentence: &str) -> bool {
     let start = prefix_utf16(sentence, ANNOUNCED_WITHIN);
-    ANNOUNCEMENTS.may_start(start) && ANNOUNCEMENTS.starts(&first_words(start, ANNOUNCEMENT_WORDS))
-        || !sentence.is_ascii() && is_unspaced_announcement(sentence)
+    ANNOUNCEMENTS.may_start(start) && {
+        let words = first_words(start, WORDS_OF_STATE);
+        ANNOUNCEMENTS.starts(&first_words(start, ANNOUNCEMENT_WORDS)) && !tells_state(&words)
+    } || !sentence.is_ascii() && is_unspaced_announcement(sentence)
 }
+
+/// Words for the present time at the beginning of a sentence.
+static NOW: WordList = word_list!(SPACED, "cues: now");
+/// Verbs behind such a word and a subject that tell how something is.
+static BEING: WordList = word_list!(SPACED, "cues: being");
+/// Words between the two that begin the subject.
+static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
+/// Number of first words of a sentence that tell so, with and without such a word.
+const WORDS_OF_STATE: usize = 9;
+const WORDS_WITHOUT_ARTICLE: usize = 5;
+
+/// Whether the first `words` of a sentence say how something is now: `now the menu is shorter`. An order or a pronoun of the
+/// speaker behind the first word begins something else.
+fn tells_state(words: &str) -> bool {
+    let mut own = words.split_whitespace();
+    let (Some(first), Some(second)) = (own.next(), own.next()) else { return false };
+    let most = if DEFINITE.has(second) { WORDS_OF_STATE } else { WORDS_WITHOUT_ARTICLE };
+    NOW.has(first)
+        && !WORK.has(second)
+        && !ANNOUNCEMENTS.has(second)
+        && !SPEAKERS.has(second)
+        && std::iter::once(second).chain(own).take(most - 1).any(|word| BEING.has(word))
+}
+
+/// Pronouns of the one who speaks, and words with which a proposal begins.
+static SPEAKERS: WordList = word_list!(SPACED, "cues: speakers");
 
 fn is_unspaced_announcement(sentence: &str) -> bool {
     let (starts, ends) = UNSPACED_ANNOUNCEMENTS;

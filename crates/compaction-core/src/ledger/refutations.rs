@@ -12,7 +12,7 @@ use super::noise::praises_first;
 use super::problems::{is_conditional, is_problem, is_unsolved, reports};
 use super::reasons::begins_with_pronoun;
 use super::requests::WORK;
-use super::statements::Voice;
+use super::statements::{Voice, sentences};
 use super::terms::TextHashing;
 use super::text::{WordList, may_be_unspaced, normalised, unspaced, word_list};
 use crate::phrases::SPACED;
@@ -112,6 +112,11 @@ pub(crate) fn reports_again(message: &str) -> bool {
     let start = prefix_utf16(message, LONGEST_AGAIN);
     let is_brief = || message.split_whitespace().count() <= WORDS_OF_BRIEF && unspaced(message) <= CHARACTERS_ABOUT_ALL;
     PERSISTING.is_said(start) && (reports(start) || is_brief() && persists(message))
+}
+
+/// Whether one sentence of a message says that a problem is still there.
+pub(crate) fn is_still_so(message: &str) -> bool {
+    sentences(prefix_utf16(message, LONGEST_AGAIN)).any(|one| PERSISTING.is_said(one) && is_problem(one))
 }
 
 /// Whether a message reports a problem, or says in a few words that something is still so.

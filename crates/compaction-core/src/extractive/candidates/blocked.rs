@@ -9,7 +9,7 @@ use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::choices::stems;
-use crate::ledger::closed_requests::repeats;
+use crate::ledger::closed_requests::{instructs, repeats};
 use crate::ledger::commands::{clip_command, has_inline_code, is_goal, purposes};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::errors::{INTERRUPTED, SKIPPED, is_lasting, is_refused};
@@ -17,7 +17,7 @@ use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, reports, sets_aside};
 use crate::ledger::reasons::says_impossible;
-use crate::ledger::refutations::{is_report, report_the_same, reports_again};
+use crate::ledger::refutations::{is_report, is_still_so, report_the_same, reports_again};
 use crate::ledger::requests::is_telling;
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, Ledger, Outcome, Request, Statement, Voice};
@@ -50,6 +50,8 @@ const MOST_TOLD: usize = 64;
 const MOST_TRIED: usize = 3;
 /// Longest document that a person may have written as one request, in UTF-16 units.
 const LONGEST_TYPED: usize = 2000;
+/// Begins a problem that the person reports.
+const REPORTED: &str = "The user reports: ";
 /// Fewest headings of a document.
 const FEWEST_HEADINGS: usize = 3;
 
@@ -191,28 +193,24 @@ impl Builder<'_> {
     /// changed since the first one.
     fn reported_still(&mut self, newest: &Request) -> bool {
         let ledger = self.with_turn;
-        if !reports_again(&newest.text) {
-            return false;
-        }
-        let before = ledger.requests.iter().rev().filter(|one| is_substantive(&one.text));
-        let before = before.filter(|one| one.position < newest.position).take(MOST_COMPARED);
-        let reported = before.take_while(|one| is_report(&one.text));
-        let reported: Vec<&Request> = reported.filter(|one| report_the_same(&newest.text, &one.text)).collect();
-        // Without a word for a problem, a person may only wish for something again.
-        let Some(at) = reported.iter().rposition(|one| reports(&one.text)) else { return false };
-        let (reported, first) = (&reported[..=at], reported[at]);
-        let problem = reported_words(&first.text);
+        let reported = still_reported(ledger);
+        let Some(first) = reported.last() else { return false };
         let changed: Vec<String> =
             ledger.changed_since(first.position).iter().take(MOST_TRIED).map(|path| quote(path)).collect();
-        let tried = match changed.is_empty() {
-            true => String::new(),
-            false => format!("; changed since the first report: {}", changed.join(", ")),
+        let words = reported_words(&newest.text);
+        let item = match (reported.len(), changed.is_empty()) {
+            // Nobody knows the first report, or it has other words.
+            (1, true) => format!("{REPORTED}{words}"),
+            (1, false) => format!("{REPORTED}{words} (changed since: {}; not confirmed)", changed.join(", ")),
+            (times, is_unchanged) => {
+                let tried = match is_unchanged {
+                    true => String::new(),
+                    false => format!("; changed since the first report: {}", changed.join(", ")),
+                };
+                let problem = reported_words(&first.text);
+                format!("The user reported {times} times that it is not solved: {words}; at first: {problem}{tried}")
+            }
         };
-        let item = format!(
-            "The user reported {} times that it is not solved: {}; at first: {problem}{tried}",
-            reported.len() + 1,
-            reported_words(&newest.text)
-        );
         self.pool.add(Section::Blocked, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
         true
     }
@@ -270,7 +268,7 @@ impl Builder<'_> {
             };
             self.pool.add(
                 Section::Blocked,
-                &format!("The user reports: {problem}{since}"),
+                &format!("{REPORTED}{problem}{since}"),
                 Origin::of(request.position, &request.sources),
                 Rank::Normal,
             );
@@ -309,12 +307,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Position of the newest test, build or similar goal of the work that succeeded; 0 if there is none.
     fn goal_reached_at(&self) -> u64 {
-        let succeeds = |run: &&CommandRecord| !run.is_call && run.outcome == Outcome::Succeeded;
-        let is_goal = |run: &CommandRecord| purposes(&run.command).iter().any(|purpose| is_goal(purpose));
-        let newest = self.with_turn.commands.iter().rev().filter(succeeds).find(|run| is_goal(run));
-        newest.map_or(0, |run| run.position)
+        goal_reached_at(self.with_turn)
     }
 
     /// What the answers to the requests before the newest one say that they did not achieve, if no goal of the work
@@ -336,7 +330,8 @@ impl Builder<'_> {
                 continue;
             }
             let closing = said.take_while(|one| one.position == closing);
-            let open = closing.filter(|one| one.states() && is_unsolved(&one.text));
+            // Who asks the person for a word has it now.
+            let open = closing.filter(|one| one.states() && is_unsolved(&one.text) && !asks_person(&one.text));
             let is_over = |one: &Statement| {
                 of_model()
                     .take_while(|later| later.position > one.position)
@@ -380,9 +375,46 @@ impl Builder<'_> {
     }
 }
 
+/// The newest request and those before it that report the same, newest first, if it says that a problem is still there. A
+/// goal of the work that succeeded since the change settles a problem that is only known from one report.
+pub(super) fn still_reported(ledger: &Ledger) -> Vec<&Request> {
+    let mut requests = ledger.requests.iter().rev().filter(|one| is_substantive(&one.text));
+    let Some(newest) = requests.next().filter(|newest| reports_again(&newest.text)) else { return Vec::new() };
+    let before = requests.take(MOST_COMPARED).take_while(|one| is_report(&one.text));
+    let before: Vec<&Request> = before.filter(|one| report_the_same(&newest.text, &one.text)).collect();
+    // Without a word for a problem, a person may only wish for something again.
+    match before.iter().rposition(|one| reports(&one.text)) {
+        Some(at) => [&[newest], &before[..=at]].concat(),
+        None if is_still_so(&newest.text) && !is_settled(ledger, newest.position) => vec![newest],
+        None => Vec::new(),
+    }
+}
+
+/// Whether a goal of the work succeeded after the last change, and both came after the message at `position`.
+fn is_settled(ledger: &Ledger, position: u64) -> bool {
+    let changed_at = ledger.code_changed_at();
+    changed_at > position && goal_reached_at(ledger) > changed_at
+}
+
+/// Position of the newest test, build or similar goal of the work that succeeded; 0 if there is none.
+fn goal_reached_at(ledger: &Ledger) -> u64 {
+    let succeeds = |run: &&CommandRecord| !run.is_call && run.outcome == Outcome::Succeeded;
+    let is_goal = |run: &CommandRecord| purposes(&run.command).iter().any(|purpose| is_goal(purpose));
+    let newest = ledger.commands.iter().rev().filter(succeeds).find(|run| is_goal(run));
+    newest.map_or(0, |run| run.position)
+}
+
 /// What a person reports, in their own words if no sentence of it is known as a report.
 fn reported_words(message: &str) -> String {
     reported(message).unwrap_or_else(|| clip(&one_line(message), LONGEST_LINE))
+}
+
+/// Whether a clause of a sentence asks the person for something: `not deployed yet - let me know if I may`.
+fn asks_person(sentence: &str) -> bool {
+    sentence
+        .split([';', ',', ':', '\u{2013}', '\u{2014}', '\u{ff0c}', '\u{3001}'])
+        .skip(1)
+        .any(|clause| instructs(clause.trim()))
 }
 
 /// Whether the subject of an error is a call of a tool with its arguments.

@@ -137,7 +137,14 @@ impl<'a> Builder<'a> {
     /// Whether a note is the item of a request whose changes were all undone.
     pub(super) fn is_undone(&self, note: &Note) -> bool {
         let is_taken_back = || self.states.is_taken_back(note.position, |files| files.is_empty());
-        tells_work(&note.text) && (self.undone.has(note.position) || is_taken_back()) || self.is_refuted(note)
+        tells_work(&note.text) && (self.undone.has(note.position) || is_taken_back())
+            || self.is_refuted(note)
+            || self.is_still_reported(note)
+    }
+
+    /// Whether a note is the item of a report of a problem of which the newest request says that it is still there.
+    fn is_still_reported(&self, note: &Note) -> bool {
+        self.unsolved.iter().any(|request| note.text.contains(request))
     }
 
     /// Whether a note contains an answer that something is not possible, although a command that had failed for the

@@ -1,5 +1,7 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
+use std::borrow::Cow;
+
 use super::next_steps::{MARK, is_document, orders, with_gaps};
 use super::requests::{IN_ANSWER, asks, only_asks, origin};
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
@@ -12,6 +14,7 @@ use crate::ledger::closed_requests::{
 use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, is_typed, typed};
 use crate::ledger::names::ending;
+use crate::ledger::noise::praises_first;
 use crate::ledger::notes::{
     AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FINISHED, FOR_THE_USER, NOT_ANSWERED,
     OBJECTED_TO_ANSWER, PARTLY_DONE, PASTED, STOPPED, TAKEN_BACK, THEN, UNDID_WORK, WORKED_ON, undone,
@@ -330,6 +333,7 @@ impl<'a> Builder<'a> {
             && !self.ledger.notes_of(NoteKind::Open).any(|note| note.position >= last)
             && self.ledger.plan.in_state(PlanStatus::Pending).next().is_none()
             && self.turn_request.is_none()
+            && self.unsolved.is_empty()
             && !self.is_open()
             && self.waiting_question().is_none();
         match is_done {
@@ -532,6 +536,7 @@ pub(super) fn begins(request: &str, units: usize) -> String {
     let own = || sentences(request).take_while(|one| is_prose(one)).map(one_line).collect::<Vec<_>>().join(" ");
     let own = if is_typed(request) { String::new() } else { own() };
     let whole = if is_substantive(&own) { own } else { typed(request, MOST_UNITS) };
+    let whole = from_order(&whole, units);
     let start = clip_sentences(&whole, units);
     // The number of an omitted item says nothing.
     let number = |text: &str| text.len() - text.trim_end_matches(|one: char| one.is_ascii_digit()).len();
@@ -539,6 +544,48 @@ pub(super) fn begins(request: &str, units: usize) -> String {
     let is_cut = |bare: &&str| bare.len() + 1 < start.len() && bare.ends_with([' ', '.', '?', '!', '\u{2026}']);
     bare.filter(is_cut).unwrap_or(&start).trim_end().to_owned()
 }
+
+/// A request from its task on, if that has no room behind what stands before it: what has the label of a task, an order
+/// behind thanks, or a long question. A short one needs the words before it.
+fn from_order(request: &str, units: usize) -> Cow<'_, str> {
+    if utf16_len(request) <= units {
+        return Cow::Borrowed(request);
+    }
+    let all: Vec<&str> = sentences(request).take(MOST_SENTENCES).collect();
+    let labelled = all.iter().position(|one| task_behind_label(one).is_some());
+    let is_thanks = || all.first().is_some_and(|first| praises_first(first));
+    let is_order = |one: &&str| is_prose(one) && orders(one);
+    // What a person reports says more than the question about it.
+    let is_telling = |at: usize| {
+        let asks_alone = || asks(all[at]) && utf16_len(all[at]) >= LONG_QUESTION;
+        is_thanks() || asks_alone() && !all[..at].iter().any(|one| reports(one))
+    };
+    let ordered = || all.iter().position(is_order).filter(|at| is_telling(*at));
+    let Some(at) = labelled.or_else(ordered) else {
+        return Cow::Borrowed(request);
+    };
+    let before: usize = all[..at].iter().map(|one| utf16_len(one) + 1).sum();
+    match at > 0 && before + utf16_len(all[at]) > units {
+        true => {
+            let first = task_behind_label(all[at]).unwrap_or(all[at]);
+            Cow::Owned([&[first], &all[at + 1..]].concat().join(" "))
+        }
+        false => Cow::Borrowed(request),
+    }
+}
+
+/// What stands behind the label of a task: `Current issue: sort the cart`.
+fn task_behind_label(sentence: &str) -> Option<&str> {
+    let (label, behind) = sentence.split_once([':', '\u{ff1a}'])?;
+    let is_label = label.split_whitespace().count() <= LABEL_WORDS && TASK_LABELS.is_said(label);
+    Some(behind.trim_start()).filter(|behind| is_label && is_substantive(behind))
+}
+
+/// Fewest UTF-16 units of a question that can be understood without the words before it.
+const LONG_QUESTION: usize = 60;
+/// Words in the label of a task, and most words of the label.
+static TASK_LABELS: WordList = word_list!("goal: labels of tasks");
+const LABEL_WORDS: usize = 4;
 
 /// Whether two requests begin with the same words.
 fn begin_alike(one: &str, other: &str) -> bool {

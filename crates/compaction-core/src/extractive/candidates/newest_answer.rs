@@ -41,7 +41,8 @@ impl<'a> Builder<'a> {
         }
         if let Some(question) = self.waiting_question() {
             let asked = question_in(&question.text).unwrap_or(&question.text);
-            let item = format!("The assistant asked, and waits for an answer: {asked}");
+            let about = self.asked_about(asked).map(|list| format!(" (about: {list})")).unwrap_or_default();
+            let item = format!("The assistant asked, and waits for an answer: {asked}{about}");
             self.pool.add(Section::NextSteps, &item, Origin::of(question.position, &question.sources), Rank::Focus);
             return;
         }

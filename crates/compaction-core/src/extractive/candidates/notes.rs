@@ -65,6 +65,7 @@ impl<'a> Builder<'a> {
         stressed.extend(longest);
         let question = self.waiting_question();
         let is_proposing = self.is_proposing();
+        let is_asked_about = question.is_some_and(|question| self.asked_about(&question.text).is_some());
         let answered = self.answered_items();
         let told = self.told_decisions(&same);
         let (current, replaced) = self.listed();
@@ -161,6 +162,8 @@ impl<'a> Builder<'a> {
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
                 NoteKind::Step if is_proposing && self.is_proposed(note) => continue,
+                // The question tells the whole list.
+                NoteKind::Step if is_asked_about && note.position == self.ledger.newest_answer.position => continue,
                 NoteKind::Step if self.is_argument(note) => continue,
                 NoteKind::Step if self.is_before_work(note) => continue,
                 NoteKind::Step => Section::NextSteps,

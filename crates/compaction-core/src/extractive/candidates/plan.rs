@@ -11,8 +11,9 @@ use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::STILL_OPEN;
 use crate::ledger::problems::reports;
 use crate::ledger::steps::LatestPlan;
-use crate::ledger::text::{WordList, word_list};
+use crate::ledger::text::{WordList, clip, word_list};
 use crate::summary::{Section, SummaryKind};
+use crate::text::utf16_len;
 use crate::tools::PlanStatus;
 
 /// Number of requests after which a plan without updates is stale.
@@ -56,6 +57,7 @@ impl<'a> Builder<'a> {
             let changed = self.changed_tasks(plan, passed);
             let of_turn = self.turn.filter(|turn| std::ptr::eq(plan, &turn.plan)).unwrap_or(self.with_turn);
             let begun = self.begun_task(plan, of_turn, passed);
+            let mut done = Vec::new();
             for (at, item) in plan.items.iter().enumerate() {
                 let section = match item.status {
                     PlanStatus::Completed => Section::Done,
@@ -66,10 +68,14 @@ impl<'a> Builder<'a> {
                     PlanStatus::Pending => Section::NextSteps,
                     PlanStatus::Cancelled => continue,
                 };
-                let rank = if section == Section::Done { Rank::Low } else { Rank::Normal };
+                if section == Section::Done {
+                    done.push(item.text.as_str());
+                    continue;
+                }
                 let text = told_task(&item.text, at, section, begun.as_ref());
-                self.pool.add(section, &text, Origin::at(u64::MAX), rank);
+                self.pool.add(section, &text, Origin::at(u64::MAX), Rank::Normal);
             }
+            self.finished_tasks(&done, Origin::at(u64::MAX));
             return;
         }
         let ledger = self.ledger_of_plan();
@@ -109,6 +115,7 @@ impl<'a> Builder<'a> {
         let is_thrown_away = self.reset_at() > plan.position;
         let begun = self.begun_task(plan, self.ledger, passed);
         let items = plan.items.iter().enumerate();
+        let mut done = Vec::new();
         for (at, item) in items.filter(|(_, item)| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
                 // The history before the turn lists them.
@@ -124,7 +131,11 @@ impl<'a> Builder<'a> {
                 PlanStatus::Pending => Section::NextSteps,
                 PlanStatus::Cancelled => continue,
             };
-            let rank = if is_stale || section == Section::Done { Rank::Low } else { Rank::Normal };
+            if section == Section::Done {
+                done.push(item.text.as_str());
+                continue;
+            }
+            let rank = if is_stale { Rank::Low } else { Rank::Normal };
             let text = told_task(&item.text, at, section, begun.as_ref());
             // The progress of a turn also contains what was done.
             match self.kind == SummaryKind::TurnPrefix && section == Section::InProgress {
@@ -132,8 +143,35 @@ impl<'a> Builder<'a> {
                 false => self.pool.add(section, &text, Origin::at(plan.position), rank),
             }
         }
+        self.finished_tasks(&done, Origin::at(plan.position));
+    }
+
+    /// Adds the finished tasks of a plan, many of them in one item.
+    fn finished_tasks(&mut self, tasks: &[&str], origin: Origin<'_>) {
+        if tasks.len() <= MOST_APART {
+            tasks.iter().for_each(|task| self.pool.add(Section::Done, task, origin, Rank::Low));
+            return;
+        }
+        let mut item = FINISHED_TASKS.to_owned();
+        for (at, task) in tasks.iter().enumerate() {
+            let task = clip(task, LONGEST_TASK);
+            if at > 0 && utf16_len(&item) + utf16_len(&task) > LONGEST_TASKS {
+                item.push_str(&format!("; {} more", tasks.len() - at));
+                break;
+            }
+            item.push_str(if at > 0 { "; " } else { "" });
+            item.push_str(&task);
+        }
+        self.pool.add(Section::Done, &item, origin, Rank::Low);
     }
 }
+
+/// Most finished tasks that have items of their own.
+const MOST_APART: usize = 4;
+/// Starts the others, and the longest of them and of the item, in UTF-16 units.
+const FINISHED_TASKS: &str = "Tasks of the plan: ";
+const LONGEST_TASK: usize = 100;
+const LONGEST_TASKS: usize = 400;
 
 /// A task for its section. If it is the `begun` one, the files that changed since the previous task was done are added.
 fn told_task<'t>(text: &'t str, at: usize, section: Section, begun: Option<&(usize, String)>) -> Cow<'t, str> {

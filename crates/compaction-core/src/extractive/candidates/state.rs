@@ -124,6 +124,7 @@ impl<'a> Builder<'a> {
             standing: self.standing.clone(),
             states: Rc::new(FileStates::of(ledger, &standing_milestones(milestones(ledger)))),
             undone: self.undone.clone(),
+            unsolved: self.unsolved.clone(),
             pool,
         })
     }

@@ -43,6 +43,9 @@ impl<'a> Builder<'a> {
         let mut asked: Vec<&str> =
             own().take(ASKED_WITHIN).map(|one| one.text.as_str()).filter(|one| asks_to_try(one)).collect();
         asked.reverse();
+        if let Some(steps) = self.test_steps() {
+            return Some(format!("{FOR_THE_USER}{steps}"));
+        }
         (!asked.is_empty()).then(|| format!("{FOR_THE_USER}{}", clip_middle(&asked.join(" "), LONGEST_ASKED)))
     }
 
