@@ -588,9 +588,7 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
 
 /// The item of a request whose answer tells no outcome: the files that changed for it, the newest first.
 pub(crate) fn worked_on_item(request: &str, paths: &[&str]) -> Option<String> {
-    let names: Vec<String> = paths.iter().take(MOST_FILES).map(|path| quote(base_name(path))).collect();
-    let more = paths.len() - names.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let (names, more) = names_of_files(paths);
     let changed = || format!("changed {}{more}", names.join(", "));
     (!names.is_empty()).then(|| format!("{}{}", worked_on_start(request), changed()))
 }
@@ -601,10 +599,22 @@ pub(crate) fn with_files(outcome: &str, paths: &[&str]) -> String {
     if paths.is_empty() || paths.iter().take(MOST_CHANGED).any(is_named) || utf16_len(outcome) >= ENOUGH_TOLD {
         return outcome.to_owned();
     }
-    let names: Vec<String> = paths.iter().take(MOST_FILES).map(|path| quote(base_name(path))).collect();
-    let more = paths.len() - names.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let (names, more) = names_of_files(paths);
     format!("{} (changed {}{more})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), names.join(", "))
+}
+
+/// The names of the first files, each file once, and how many others there are.
+fn names_of_files(paths: &[&str]) -> (Vec<String>, String) {
+    let is_end = |path: &str, end: &str| path.strip_suffix(end).is_some_and(|before| before.ends_with(['/', '\\']));
+    let mut files: Vec<&str> = Vec::new();
+    for path in paths {
+        if !files.iter().any(|known| known == path || is_end(known, path) || is_end(path, known)) {
+            files.push(path);
+        }
+    }
+    let names: Vec<String> = files.iter().take(MOST_FILES).map(|path| quote(base_name(path))).collect();
+    let more = files.len() - names.len();
+    (names, if more > 0 { format!(" and {more} more") } else { String::new() })
 }
 
 /// The same for an answer without calls that only shows what could be done.
