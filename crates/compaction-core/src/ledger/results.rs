@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::actions::shown;
-use super::errors::{Worth, worth};
+use super::errors::{is_cause, says_what_lacks};
 use super::last_step::is_notice;
 use super::logs::{findings, without_prefixes};
 use super::text::{clip, one_line};
@@ -190,7 +190,7 @@ fn telling(output: &str, printing: Option<&str>) -> String {
     };
     let mut lines = output.lines().filter(is_telling);
     let mut told: Vec<&str> = lines.by_ref().take(MOST_LINES - 1).collect();
-    let tells_failure = |line: &&str| worth(line.trim()) >= Worth::Word;
+    let tells_failure = |line: &&str| is_cause(line.trim()) || says_what_lacks(line.trim());
     let last = lines.next_back();
     if !told.iter().chain(&last).any(tells_failure)
         && let Some(failure) = lines.take(MOST_JUDGED).find(tells_failure)
