@@ -1,5 +1,6 @@
 //! Which files a conversation touched (docs/preparation.md, "File operations").
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -216,7 +217,7 @@ impl FileOperations {
         let spellings = Spellings::among(known.chain(open().map(|file| &file.path)));
         let spelled = |path: &'a String| {
             let is_fixed = self.counted.contains(path);
-            spellings.absolute(path).filter(|_| !is_fixed).unwrap_or(path.as_str())
+            if is_fixed { path.as_str() } else { spellings.of(path) }
         };
         let open = open().filter(|file| accesses.contains(&file.access)).map(|file| &file.path);
         let mut paths: Vec<&str> = done.iter().chain(open).map(spelled).collect();
@@ -225,26 +226,58 @@ impl FileOperations {
     }
 }
 
-/// The absolute paths of files, by their ends.
-struct Spellings<'a>(Vec<&'a str>);
+/// The spellings of files: relative and absolute, and on Windows with either separator.
+struct Spellings<'a> {
+    /// The absolute paths, by their ends.
+    absolute: Vec<(Cow<'a, str>, &'a str)>,
+    /// The spelling that stands for each plain path.
+    first: HashMap<Cow<'a, str>, &'a str>,
+}
 
 impl<'a> Spellings<'a> {
     fn among(paths: impl Iterator<Item = &'a String>) -> Self {
-        let mut absolute: Vec<&str> = paths.map(String::as_str).filter(|path| path.starts_with('/')).collect();
-        absolute.sort_unstable_by(|one, other| one.bytes().rev().cmp(other.bytes().rev()));
-        absolute.dedup();
-        Self(absolute)
+        let mut first: HashMap<Cow<'a, str>, &'a str> = HashMap::new();
+        for path in paths {
+            first.entry(plain_path(path)).and_modify(|known| *known = (*known).min(path)).or_insert(path);
+        }
+        let mut absolute: Vec<(Cow<'a, str>, &'a str)> =
+            first.iter().filter(|(path, _)| is_absolute(path)).map(|(path, one)| (path.clone(), *one)).collect();
+        absolute.sort_unstable_by(|(one, _), (other, _)| one.bytes().rev().cmp(other.bytes().rev()));
+        Self { absolute, first }
+    }
+
+    /// The spelling of a path that the lists use.
+    fn of(&self, path: &'a str) -> &'a str {
+        let plain = plain_path(path);
+        self.absolute(&plain).or_else(|| self.first.get(&plain).copied()).unwrap_or(path)
     }
 
     /// The only absolute path that ends with a relative one. A bare name matches too many files.
     fn absolute(&self, path: &str) -> Option<&'a str> {
         let ends = |own: &str| own.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
         let end = || path.bytes().rev().chain([b'/']);
-        let from = self.0.partition_point(|own| own.bytes().rev().lt(end()));
-        let mut found = self.0[from..].iter().take_while(|own| ends(own));
-        let one = found.next().filter(|_| path.contains('/') && !path.starts_with('/'))?;
+        let from = self.absolute.partition_point(|(own, _)| own.bytes().rev().lt(end()));
+        let mut found = self.absolute[from..].iter().take_while(|(own, _)| ends(own));
+        let (_, one) = found.next().filter(|_| path.contains('/') && !is_absolute(path))?;
         found.next().is_none().then_some(*one)
     }
+}
+
+/// A path with the separator of most systems, and with a small letter for its drive.
+fn plain_path(path: &str) -> Cow<'_, str> {
+    let has_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_uppercase();
+    if !has_drive && !path.contains('\\') {
+        return Cow::Borrowed(path);
+    }
+    let mut plain = path.replace('\\', "/");
+    if has_drive {
+        plain[..1].make_ascii_lowercase();
+    }
+    Cow::Owned(plain)
+}
+
+fn is_absolute(plain: &str) -> bool {
+    plain.starts_with('/') || plain.get(1..).is_some_and(|rest| rest.starts_with(":/"))
 }
 
 /// Sorts by UTF-16 units and removes duplicates.
@@ -346,6 +379,9 @@ mod tests {
         let several = ["/w/src/a.rs", "/v/src/a.rs", "src/a.rs", "a.rs", "b/src/a.rs"];
         let several = several.map(|path| used("Edit", "file_path", path));
         assert_eq!(lists(&several)[1].len(), 5, "it may be either, and a bare name any file");
+        let windows = [r"C:\w\src\a.rs", r"src\a.rs", "src/a.rs", "c:/w/src/a.rs", r"b\c.rs", "b/c.rs"];
+        let windows = windows.map(|path| used("Edit", "file_path", path));
+        assert_eq!(lists(&windows)[1], [r"C:\w\src\a.rs", "b/c.rs"]);
     }
 
     fn touched(access: FileAccess, paths: impl IntoIterator<Item = String>) -> FileOperations {

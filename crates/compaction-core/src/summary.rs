@@ -1,6 +1,7 @@
 //! Summaries: headings, parsing and rendering (docs/summaries.md, "Format").
 
 mod files;
+mod snapshot;
 
 use std::ops::{Index, IndexMut};
 
@@ -58,7 +59,8 @@ impl SummaryDocument {
     /// Parses a summary of any author. Never fails: headings may have any order and level or be
     /// missing, and items may have any list marker. All other text goes to [`Sections::other`].
     pub fn parse(text: &str) -> Self {
-        let (text, [read_files, modified_files]) = split_file_blocks(text);
+        let snapshot = snapshot::as_markdown(text);
+        let (text, [read_files, modified_files]) = split_file_blocks(snapshot.as_deref().unwrap_or(text));
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         let mut parts = lines.split(|line| *line == TURN_CONTEXT_MARKER).peekable();
         let mut sections = Vec::new();

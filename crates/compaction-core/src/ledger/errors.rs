@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 pub use lines::error_line;
 pub(super) use lines::{
     CAUSES, KIND_OF_ERROR, NO_OUTPUT, Worth, is_cause, is_frame, is_place, is_trailer, lines_with_causes,
-    message_of_shell, worth,
+    message_of_shell, says_what_lacks, worth,
 };
 use remarks::{clauses_of_success, excuses, goes_another_way, passes, tells_failure};
 

@@ -383,6 +383,9 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     let bytes = run.as_bytes();
     let is_end = |byte: &&u8| matches!(byte, b'.' | b':' | b'-' | b'#' | b'%' | b'+' | b'~' | b'@' | b'$');
     let is_start = |byte: &&u8| matches!(byte, b'-' | b':' | b'#' | b'%' | b'+');
+    if is_counted_option(run) {
+        return;
+    }
     let end = bytes.len() - bytes.iter().rev().take_while(is_end).count();
     let start = bytes[..end].iter().take_while(is_start).count();
     let run = &run[start..end];
@@ -424,10 +427,16 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
 fn read_parts<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     if run.is_ascii() {
         let is_end = |byte: &u8| MARKS[*byte as usize] & (SMALL | CAPITAL | DIGIT | UNDERSCORE | HYPHEN) == 0;
-        let mut start = 0;
+        let (mut start, mut is_fraction) = (0, false);
         for part in run.as_bytes().split(is_end) {
-            read_part(trimmed(&run[start..start + part.len()], |byte| byte == b'-'), found);
-            start += part.len() + 1;
+            let end = start + part.len();
+            let is_number = !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+            if !(is_fraction && is_number) {
+                read_part(trimmed(&run[start..end], |byte| byte == b'-'), found);
+            }
+            // A number behind a number and a point.
+            is_fraction = is_number && !is_fraction && run.as_bytes().get(end) == Some(&b'.');
+            start = end + 1;
         }
         return;
     }
@@ -560,6 +569,13 @@ fn read_part<'a>(part: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     }
 }
 
+/// Whether a run is an option with a number, such as `-A10` of `grep`.
+fn is_counted_option(run: &str) -> bool {
+    let option = run.strip_prefix('-').map(str::as_bytes).unwrap_or_default();
+    let [letter, number @ ..] = option else { return false };
+    letter.is_ascii_alphabetic() && !number.is_empty() && number.iter().all(u8::is_ascii_digit)
+}
+
 /// `user-message-selector`, `PROJ-123`, a UUID; not `well-known`.
 fn is_hyphenated_name(part: &str) -> bool {
     if !(6..=LONGEST_IDENTIFIER).contains(&part.len()) {
@@ -647,6 +663,8 @@ mod tests {
             ("550e8400-e29b-41d4-a716-446655440000", &["550e8400-e29b-41d4-a716-446655440000"]),
             ("#b5bd68 port 4711 v1.2.3 at 10.0.0.7", &["b5bd68", "4711", "v1.2.3", "10.0.0.7"]),
             ("std::collections::HashMap", &["HashMap"]),
+            ("grep -A10 sum", &[]),
+            ("[2.4357677,48.7792649],[2.4362605,48.7774179]", &[]),
             ("A plain sentence, isn't it? Yes... 12/05 and 1/2.", &[]),
             ("@scope/package-name", &["path @scope/package-name"]),
             ("\\d+\\w a\\b \\n\\nType /\\x1b/", &["nType", "x1b"]),

@@ -22,7 +22,7 @@ use super::text::{WordList, as_line, clip_middle, has_piece, normalised, one_lin
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::phrases::{HARNESSES, PROGRAMS, SPACED, listed};
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::text::{columns, prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::ToolAction;
 
 /// Longest result that is used whole, in UTF-16 units.
@@ -578,9 +578,44 @@ fn options(command: &str, out: &mut Vec<String>) {
         rest = after;
         let value = here_document(value);
         let lines = value.lines().filter(|line| !line.contains("Co-Authored-By") && !line.contains("Generated with"));
-        out.extend(lines.flat_map(sentences).map(one_line).filter(|line| words(line) >= 3));
+        let lines = without_breaks(lines);
+        out.extend(lines.iter().flat_map(|line| sentences(line)).map(one_line).filter(|line| words(line) >= 3));
     }
 }
+
+/// The lines of a message, with those as one that only its width broke.
+fn without_breaks<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    // The columns of the line before.
+    let mut filled = 0;
+    for line in lines.map(str::trim) {
+        match joined.last_mut().filter(|before| continues(before, filled, line)) {
+            Some(before) => {
+                before.push(' ');
+                before.push_str(line);
+            }
+            None => joined.push(line.to_owned()),
+        }
+        filled = columns(line);
+    }
+    joined
+}
+
+/// Whether a line continues the one before, which fills some columns: it begins with a small letter, or the other one is
+/// long and ends no sentence.
+fn continues(before: &str, filled: usize, line: &str) -> bool {
+    let is_item = line.starts_with(['-', '*', '+', '#', '\u{2022}'])
+        || line.trim_start_matches(|one: char| one.is_ascii_digit()).starts_with([')', '.']);
+    let is_wide = filled >= WRAPPED && !before.ends_with(SENTENCE_ENDS);
+    !before.is_empty()
+        && !before.ends_with([':', '\u{ff1a}'])
+        && !is_item
+        && (line.starts_with(char::is_lowercase) || is_wide && !line.is_empty())
+}
+
+/// Fewest columns of a line of a message that its width broke.
+const WRAPPED: usize = 55;
+const SENTENCE_ENDS: [char; 6] = ['.', '!', '?', '\u{3002}', '\u{ff01}', '\u{ff1f}'];
 
 fn first_option(text: &str) -> Option<(usize, &'static str)> {
     memchr::memchr_iter(b'-', text.as_bytes())
@@ -736,5 +771,23 @@ mod tests {
         options("bd close a.3 --reason=\"Implemented all of it\"", &mut out);
         options("python -m pytest tests", &mut out);
         assert_eq!(out, ["feat: add a \"tail\" adapter", "It follows live files.", "Implemented all of it"]);
+        out.clear();
+        options(
+            "git commit -m 'fix: close the lid\n\nThe lid stayed open, because the hinge of the new\nkiln is longer \
+             than that of the one that we had in the shop of\nBerlin. It is hot:\n- The lid closes\n  by itself now\n- The \
+             hinge is short\nThe hinge is new\nThe lid is new'",
+            &mut out,
+        );
+        let expected = [
+            "fix: close the lid",
+            "The lid stayed open, because the hinge of the new kiln is longer than that of the one that we had in the \
+             shop of Berlin.",
+            "It is hot:",
+            "The lid closes by itself now",
+            "The hinge is short",
+            "The hinge is new",
+            "The lid is new",
+        ];
+        assert_eq!(out, expected);
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::actions::shown;
+use super::errors::{is_cause, says_what_lacks};
 use super::last_step::is_notice;
 use super::logs::{findings, without_prefixes};
 use super::text::{clip, one_line};
@@ -29,6 +30,12 @@ const LONGEST_STORED: usize = 320;
 const FEWEST_BYTES: usize = 16;
 /// Number of bytes of statements that leave no room in a summary of usual size.
 pub(super) const TALKATIVE: usize = 80_000;
+/// Most lines of an output that are searched for a failure.
+const MOST_JUDGED: usize = 200;
+/// Verbs of commands that print a text.
+const PRINTING: [&str; 4] = ["echo ", "printf ", "Write-Host ", "Write-Output "];
+/// Fewest bytes of such a text.
+const FEWEST_PRINTED: usize = 4;
 /// Separates lines of output.
 pub(super) const SEPARATOR: &str = " | ";
 
@@ -111,6 +118,8 @@ pub(super) struct Results<'a> {
 #[derive(Debug, Clone)]
 struct Call<'a> {
     target: String,
+    /// The command line, if it prints texts of its own.
+    printing: Option<String>,
     /// The result.
     message: &'a Message,
 }
@@ -122,13 +131,14 @@ impl<'a> Results<'a> {
 
     /// Records a result that arrived.
     pub(super) fn note_output(&mut self, target: &str, message: &'a Message) {
+        let printing = PRINTING.iter().any(|verb| target.contains(verb)).then(|| target.to_owned());
         let target = shown(target);
         // The newest result of a call replaces the earlier ones.
         self.newest.retain(|known| known.target != target);
         if self.newest.len() >= MOST_CALLS {
             self.newest.pop_front();
         }
-        self.newest.push_back(Call { target, message });
+        self.newest.push_back(Call { target, printing, message });
     }
 
     /// What the newest calls showed, in order, without those that showed nothing.
@@ -148,15 +158,18 @@ impl<'a> Results<'a> {
 impl Call<'_> {
     fn text(&self) -> String {
         match &*self.message.read_body() {
-            Body::ToolResult { content, .. } => telling(without_frame(&printed_text(&content.text("\n")))),
+            Body::ToolResult { content, .. } => {
+                telling(without_frame(&printed_text(&content.text("\n"))), self.printing.as_deref())
+            }
             _ => String::new(),
         }
     }
 }
 
-/// The findings of a compiler or linter, or else the first lines and the last line of an output. Remarks in brackets or
-/// parentheses are left out, and the first line of a long listing counts its blocks.
-fn telling(output: &str) -> String {
+/// The findings of a compiler or linter, or else the first lines and the last line of an output. A line between them that
+/// tells a failure takes the place of one of them. Remarks in brackets or parentheses are left out, and so are texts that
+/// the command line itself has; the first line of a long listing counts its blocks.
+fn telling(output: &str, printing: Option<&str>) -> String {
     if let Some(found) = findings(output) {
         return clip(&found, LONGEST);
     }
@@ -168,6 +181,7 @@ fn telling(output: &str) -> String {
         let is_aside = line.starts_with('(') && line.ends_with(')');
         let is_count = line.strip_prefix("total ").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
         line.contains(char::is_alphanumeric)
+            && !printing.is_some_and(|command| line.len() >= FEWEST_PRINTED && command.contains(line))
             && !is_remark
             && !is_aside
             && !is_count
@@ -176,7 +190,15 @@ fn telling(output: &str) -> String {
     };
     let mut lines = output.lines().filter(is_telling);
     let mut told: Vec<&str> = lines.by_ref().take(MOST_LINES - 1).collect();
-    told.extend(lines.next_back());
+    let tells_failure = |line: &&str| is_cause(line.trim()) || says_what_lacks(line.trim());
+    let last = lines.next_back();
+    if !told.iter().chain(&last).any(tells_failure)
+        && let Some(failure) = lines.take(MOST_JUDGED).find(tells_failure)
+        && let Some(place) = told.last_mut()
+    {
+        *place = failure;
+    }
+    told.extend(last);
     if !told.is_empty() && is_lone_name(&told) {
         return String::new();
     }
@@ -189,6 +211,15 @@ fn telling(output: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_the_command_prints_itself_tell_nothing() {
+        let command = "echo 'Testing the kiln...' && kiln a && kiln b && echo \"=== Done ===\"";
+        let output = "Testing the kiln...\nok\nok\nThe kiln does not exist\nok\n=== Done ===";
+        assert_eq!(telling(output, Some(command)), "ok | The kiln does not exist | ok");
+        assert_eq!(telling(output, None), "Testing the kiln... | The kiln does not exist | === Done ===");
+        assert_eq!(telling("error: one\nok\nerror: two\n3 rows", None), "error: one | ok | 3 rows");
+    }
 
     #[test]
     fn frames_and_prompts_are_no_output() {

@@ -8,6 +8,8 @@ use std::collections::HashSet;
 use crate::tools::failed_edits;
 
 const MARK: &str = "> ";
+/// The element around a thought of the model, before a number in hexadecimal digits.
+const THOUGHT: &str = "thinking-content-";
 /// Choices that aider shows after its questions.
 const YES_OR_NO: &str = "(Y)es/(N)o";
 /// Maximum bytes of all choices of a question.
@@ -555,4 +557,37 @@ pub(super) fn words_behind_command(message: &str) -> Option<&str> {
     let (command, words) = message.strip_prefix('/')?.split_once(char::is_whitespace)?;
     let is_command = !command.is_empty() && command.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     Some(words.trim()).filter(|words| is_command && !words.is_empty())
+}
+
+/// The parts of what the model said, and whether each is a thought. A thought without an end goes up to the end of the
+/// text: the model broke off. Without a beginning, it begins with the text, because an import may end inside it.
+pub(super) fn thoughts_and_words(text: &str) -> Vec<(&str, bool)> {
+    let mut parts = Vec::new();
+    let mut add = |part: &mut std::ops::Range<usize>, end: usize, is_thought: bool| {
+        let words = text[part.start..end].trim_matches('\n');
+        if !words.trim().is_empty() {
+            parts.push((words, is_thought));
+        }
+        part.start = part.end;
+    };
+    let (mut part, mut is_thought) = (0..0, false);
+    for line in text.split_inclusive('\n') {
+        let start = part.end;
+        part.end += line.len();
+        let is_end = is_thought_tag(line, "</");
+        if is_end || !is_thought && is_thought_tag(line, "<") {
+            add(&mut part, start, is_end);
+            is_thought = !is_end;
+        }
+    }
+    let end = part.end;
+    add(&mut part, end, is_thought);
+    parts
+}
+
+/// Whether a line is only the beginning or the end of the element around a thought.
+fn is_thought_tag(line: &str, start: &str) -> bool {
+    let number = line.trim().strip_prefix(start).and_then(|rest| rest.strip_prefix(THOUGHT));
+    let number = number.and_then(|number| number.strip_suffix('>'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

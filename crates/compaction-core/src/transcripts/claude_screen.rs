@@ -28,6 +28,7 @@ const TOOLS: [(&str, &str, &str); 16] = [
     ("Updated plan", PLAN, ""),
 ];
 const PATH: &str = "file_path";
+const SHELL: &str = "Bash";
 const MCP: &str = "MCP)(";
 /// Maximum bytes of the name of a tool, or of a model.
 const MAX_NAME: usize = 64;
@@ -68,6 +69,18 @@ const AGENTS: [&str; 2] = ["\u{251c}\u{2500} ", "\u{2514}\u{2500} "];
 const AGENT: &str = "Agent";
 /// Most words after their number among which is the word for them.
 const WORDS_OF_AGENTS: usize = 3;
+/// What the rows of a menu say with which the person answers in other words.
+const OWN_WORDS: [&str; 2] = ["Type something", "Chat about this"];
+/// Beginnings of the line below a menu that names the keys.
+const KEYS: [&str; 3] = ["Enter to select \u{b7} ", "Enter to confirm \u{b7} ", "Esc to cancel"];
+/// What a line for calls that are not shown says about commands, around their number.
+const FOLDED_RUN: &str = "ran ";
+const FOLDED_COMMAND: &str = " shell command";
+/// Begins the line that shows what the program does, in terminals without its other signs.
+const SPINNER: &str = "* ";
+const WORKING: char = '\u{2026}';
+/// The ends of the time of an answer.
+const CLOCK_ENDS: [&str; 2] = [" AM ", " PM "];
 /// The indentation of the output of a command.
 const DEEP: usize = 4;
 /// The indentation of other lines.
@@ -76,7 +89,18 @@ const FLAT: usize = 2;
 /// A message: words or a call, and what the program shows below.
 pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
+    let has_keys = std::mem::take(&mut shared.has_keys);
+    if is_user && begins_menu(text) && (has_keys || rows(text).any(is_for_own_words)) {
+        return vec![Piece::Harness(flattened(CLAUDE.asked(text).unwrap_or(text), FLAT))];
+    }
     let first = line_at(text, 0);
+    if !is_user && is_folded_run(first) && CLAUDE.folded.is_some_and(|end| first.trim_end().ends_with(end)) {
+        let id = shared.call(&mut pieces, None, SHELL, object([]));
+        let told = CLAUDE.folded.and_then(|end| without_sign(first.trim()).strip_suffix(end)).unwrap_or_default();
+        let told = told.rsplit_once(" (").map_or(told, |(told, _)| told);
+        pieces.push(Piece::Result { id, name: SHELL.to_owned(), texts: vec![told.to_owned()], is_error: false });
+        return pieces;
+    }
     let is_folded = || CLAUDE.folded.is_some_and(|end| first.trim_end().ends_with(end));
     let has_tree = || AGENTS.iter().any(|sign| text.contains(sign));
     if !is_user && begins_agents(first) && (is_folded() || has_tree()) {
@@ -273,6 +297,69 @@ pub(super) fn is_aside(text: &str) -> bool {
 pub(super) fn quoted_output(text: &str) -> Option<&str> {
     let output = CLAUDE.asked(text)?.trim_start().strip_prefix(CLAUDE.output.trim_start())?;
     Some(output.trim_start_matches([' ', '\u{a0}']))
+}
+
+/// Whether a text that begins with the sign of the person is a menu, if the keys or a row for other words show that. The
+/// sign marks its chosen row, and other rows follow.
+fn begins_menu(text: &str) -> bool {
+    let first = CLAUDE.asked(line_at(text, 0).trim_end());
+    first.is_some_and(|first| row(first.trim_start()).is_some()) && rows(text).next().is_some()
+}
+
+/// Whether a row of a menu lets the person answer in other words.
+fn is_for_own_words(row: &str) -> bool {
+    OWN_WORDS.iter().any(|words| row.starts_with(words))
+}
+
+/// The rows of a menu below its first line.
+fn rows(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().skip(1).filter_map(|line| row(line.trim_start()))
+}
+
+/// The words of a row: `2. Glaze it`, `2. [ ] Glaze it`.
+fn row(line: &str) -> Option<&str> {
+    let (number, words) = line.split_once('.')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let words = words.strip_prefix(' ').filter(|_| is_number)?.trim_start();
+    let behind_box = words.strip_prefix('[').and_then(|words| words.split_once("] "));
+    Some(behind_box.filter(|(sign, _)| sign.chars().count() == 1).map_or(words, |(_, words)| words))
+}
+
+/// Whether a line names the keys of a menu.
+pub(super) fn is_keys(line: &str) -> bool {
+    let words = line.strip_prefix(' ').unwrap_or(line);
+    KEYS.iter().any(|keys| words.starts_with(keys)) && (words.contains('\u{b7}') || KEYS.contains(&words.trim_end()))
+}
+
+/// Whether a line shows what the program does: `* Glazing…`, `* Glazing… (5s · 12 tokens)`.
+pub(super) fn is_spinner(line: &str) -> bool {
+    let Some(words) = line.strip_prefix(SPINNER) else { return false };
+    let Some((_, behind)) = words.rsplit_once(WORKING) else { return false };
+    let behind = behind.trim();
+    behind.is_empty() || behind.starts_with('(') && behind.ends_with(')')
+}
+
+/// A text without the lines that only show, at the right, when an answer began and which model gave it.
+pub(super) fn without_clocks(text: &str) -> String {
+    text.split_inclusive('\n').filter(|line| !is_clock(line.trim())).collect()
+}
+
+/// Whether a line is only a time and the name of a model: `03:44 PM claude-sonnet-4-6`.
+fn is_clock(line: &str) -> bool {
+    let is_number = |part: &str| part.len() == 2 && part.bytes().all(|one| one.is_ascii_digit());
+    let is_time = |time: &str| time.split_once(':').is_some_and(|(hour, minute)| is_number(hour) && is_number(minute));
+    let is_model = |model: &str| model.contains('-') && !model.contains(' ') && model.starts_with(char::is_alphabetic);
+    let found = CLOCK_ENDS.iter().find_map(|end| line.split_once(end));
+    found.is_some_and(|(time, model)| is_time(time) && is_model(model))
+}
+
+/// Whether a line stands for calls that the screen does not show, and some of them ran commands.
+pub(super) fn is_folded_run(line: &str) -> bool {
+    let words = without_sign(line.trim()).to_lowercase();
+    let Some((before, behind)) = words.split_once(FOLDED_RUN) else { return false };
+    let count = behind.split(' ').next().unwrap_or_default();
+    let is_count = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    is_count && behind[count.len()..].starts_with(FOLDED_COMMAND) && (before.is_empty() || before.ends_with(", "))
 }
 
 /// Whether words begin a call.

@@ -301,7 +301,9 @@ impl History {
         };
         for piece in pieces {
             let block = match piece {
-                Piece::Text(text) | Piece::Failure(text) | Piece::Asked(text) => text_block(&text),
+                Piece::Text(text) | Piece::Failure(text) | Piece::Asked(text) | Piece::Summary(text) => {
+                    text_block(&text)
+                }
                 Piece::Thought(text) => object([("type", string("thinking")), ("thinking", string(text))]),
                 Piece::Call { id, name, arguments } => object([
                     ("type", string("tool_use")),

@@ -2,6 +2,7 @@
 //! of its own tells of each call. The copy shows no outputs.
 
 use super::shared::{Piece, Shared, add_said, line_at};
+use super::tree::text_at;
 use super::windsurf::without_escapes;
 use crate::formats::node::{object, string};
 use crate::json::Json;
@@ -9,6 +10,8 @@ use crate::json::Json;
 /// The byte order mark.
 const MARK: char = '\u{feff}';
 const MODEL: &str = "GitHub Copilot:";
+/// The end of the title of a session of Copilot CLI.
+pub(super) const SESSION: &str = "Copilot CLI Session";
 /// A name that anybody may write at the start of a line.
 const COMMON_NAME: &str = "User";
 /// Maximum bytes of the name of a person on GitHub.
@@ -19,23 +22,42 @@ const BUTTON: &str = "[object Object]";
 const PRESSED: &str = "@agent ";
 const PRESSES: [&str; 1] = ["Try Again"];
 /// Lines of the program that tell of no call, and what comes before words of the model without a line end.
-const NOTICES: [&str; 1] = ["Made changes."];
+const NOTICES: [&str; 1] = [CHANGED];
+const CHANGED: &str = "Made changes.";
 const SUMMARIZED: [&str; 2] = ["Summarized conversation history", "Compacted conversation"];
 /// Beginnings of lines of calls whose links name the files, their tools, and their arguments.
 const FILES: [(&str, &str, &str); 6] = [
     ("Read ", "read_file", "filePath"),
-    ("Created ", "create_file", "filePath"),
+    ("Created ", CREATED, "filePath"),
     ("Edited ", EDIT, "filePath"),
     ("Replacing ", EDIT, "filePath"),
     ("Generating patch ", EDIT, "filePath"),
-    ("Checked ", "get_errors", "filePath"),
+    ("Checked ", CHECKED, "filePath"),
 ];
 const EDIT: &str = "replace_string_in_file";
+const CREATED: &str = "create_file";
+const CHECKED: &str = "get_errors";
+/// The tool that edits several files.
+const EDITS: &str = "multi_replace_string_in_file";
+/// Tools that edit, of whose calls the copy shows only the title.
+const UNNAMED: [&str; 4] = [EDIT, EDITS, "apply_patch", EARLY_EDIT];
+/// The tool of the links in headings, in early versions.
+const EARLY_EDIT: &str = "insert_edit_into_file";
+/// What the model says below such a link if it left the file as it was.
+const UNCHANGED: [&str; 2] = ["No changes", "No change "];
+/// Titles of tools that are not their names.
+const TITLES: [(&str, &str); 1] = [("Multi-Replace String in Files", EDITS)];
+/// Whole lines of calls, and their tools.
+const LINES: [(&str, &str); 2] = [
+    ("Checked background terminal output", "get_terminal_output"),
+    ("Got last terminal command", "terminal_last_command"),
+];
 /// The same for what was searched, with the signs around it.
-const SEARCHES: [(&str, &str, char); 4] = [
+const SEARCHES: [(&str, &str, char); 5] = [
     ("Searched for files matching `", "file_search", '`'),
     ("Searched text for `", "grep_search", '`'),
     ("Searched for text `", "grep_search", '`'),
+    ("Searched for regex `", "grep_search", '`'),
     ("Searched codebase for \"", "semantic_search", '"'),
 ];
 const RAN: &str = "Ran terminal command: ";
@@ -46,17 +68,26 @@ const LINK: &str = "[](";
 const TASKS: [(&str, &str); 2] = [("Starting", "in_progress"), ("Completed", "completed")];
 const FENCE: &str = "```";
 
-/// Whether a text begins like such a copy.
+/// Whether a text begins like such a copy. Other texts may have a heading and such lines, too, but none of the program.
 pub(super) fn begins(head: &str) -> bool {
-    let mut lines = head.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
-    let is_first = lines.next().is_some_and(begins_here);
-    is_first && head.lines().any(|line| line.starts_with(MODEL))
+    let lines = || head.trim_start_matches(MARK).lines().filter(|line| !line.trim().is_empty());
+    let is_headed = lines().next().is_some_and(|line| line.starts_with('#'));
+    let is_first = lines().find(|line| !line.starts_with('#')).is_some_and(begins_here);
+    let is_of_program =
+        |line: &str| NOTICES.contains(&line.trim_end()) || !calls(&mut Todos::default(), line.trim_end()).is_empty();
+    is_first && lines().any(|line| line.starts_with(MODEL)) && (!is_headed || lines().any(is_of_program))
 }
 
 /// Whether the first line of a text begins such a copy.
 pub(super) fn begins_here(line: &str) -> bool {
     let line = line.trim_start_matches(MARK);
     line.starts_with(MODEL) || person(line).is_some()
+}
+
+/// Whether a text consists of headings that a person wrote above a copy. A session of Copilot CLI has its own title.
+pub(super) fn is_above(text: &str) -> bool {
+    let mut lines = text.trim_start_matches(MARK).lines().filter(|line| !line.trim().is_empty());
+    lines.all(|line| line.starts_with('#') && !line.trim_end().ends_with(SESSION))
 }
 
 /// The name of the person at the start of a message.
@@ -101,7 +132,7 @@ pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piec
         }
         return pieces;
     }
-    for step in steps(&mut shared.todos, words) {
+    for step in steps(&mut shared.todos, without_heading_below(words)) {
         match step {
             Step::Text(text) => add_said(&mut pieces, &text, false),
             Step::Call { name, arguments, result } => {
@@ -111,6 +142,15 @@ pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piec
         }
     }
     pieces
+}
+
+/// A message without a heading as its last line. The person wrote it above the next copy.
+fn without_heading_below(words: &str) -> &str {
+    let text = words.trim_end();
+    match text.rsplit_once("\n\n") {
+        Some((before, last)) if last.trim_start().starts_with("# ") && !last.trim_start().contains('\n') => before,
+        _ => words,
+    }
 }
 
 /// Whether a button wrote a message of the person.
@@ -139,6 +179,7 @@ pub(super) fn is_in(text: &str) -> bool {
 /// The parts of an answer: words, and calls in lines of their own.
 pub(super) fn steps(todos: &mut Todos, text: &str) -> Vec<Step> {
     let (mut steps, mut words, mut at, mut is_blank) = (Vec::new(), String::new(), 0, true);
+    let is_changed = text.lines().any(|line| line.trim_end() == CHANGED);
     while at < text.len() {
         let line = line_at(text, at);
         let next = at + line.len();
@@ -156,6 +197,9 @@ pub(super) fn steps(todos: &mut Todos, text: &str) -> Vec<Step> {
         }
         let line = SUMMARIZED.iter().find_map(|notice| line.strip_prefix(notice)).unwrap_or(line);
         let (mut calls, mut end) = (calls(todos, line.trim_end()), next);
+        if let Some(path) = headed_path(bare).filter(|_| is_changed && !is_unchanged(&text[next..])) {
+            calls.push(Step::call(EARLY_EDIT, object([("filePath", string(path))]), None));
+        }
         if is_behind_blank && !calls.is_empty() {
             if let Some(start) = line.strip_prefix(RAN) {
                 // A command may have several lines.
@@ -174,7 +218,45 @@ pub(super) fn steps(todos: &mut Todos, text: &str) -> Vec<Step> {
         at = next;
     }
     add_words(&mut steps, &mut words);
+    name_files(&mut steps);
     steps
+}
+
+/// The path in a heading that is only a link with the name of a file: `### [glaze.ts](file:///kiln/glaze.ts)`.
+fn headed_path(line: &str) -> Option<String> {
+    let heading = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(" [")?;
+    let (name, address) = heading.strip_suffix(')')?.split_once("](")?;
+    let path = address.starts_with("file://").then(|| path_in(address))?;
+    path.ends_with(name).then_some(path)
+}
+
+/// Whether the model says below the heading of a file that it left the file as it was.
+fn is_unchanged(below: &str) -> bool {
+    UNCHANGED.iter().any(|start| below.trim_start().starts_with(start))
+}
+
+/// Names the files of edits that have none. The files that are checked next were edited, in an order that the copy does
+/// not show, apart from those that were created.
+fn name_files(steps: &mut [Step]) {
+    let (mut edits, mut created): (Vec<usize>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < steps.len() {
+        let checked: Vec<String> = steps[at..].iter().map_while(|step| step.path_of(CHECKED)).collect();
+        if checked.is_empty() {
+            created.extend(steps[at].path_of(CREATED));
+            edits.extend(steps[at].is_unnamed_edit().then_some(at));
+            at += 1;
+            continue;
+        }
+        at += checked.len();
+        let files: Vec<String> = checked.into_iter().filter(|path| !created.contains(path)).collect();
+        let count = edits.len();
+        for (number, edit) in edits.drain(..).enumerate().filter(|_| !files.is_empty()) {
+            let place = if count < files.len() { number } else { number * files.len() / count };
+            steps[edit].name_files(&files, place);
+        }
+        created.clear();
+    }
 }
 
 fn add_words(steps: &mut Vec<Step>, words: &mut String) {
@@ -197,6 +279,29 @@ fn behind_empty_fences(text: &str, from: usize) -> usize {
 }
 
 impl Step {
+    /// The path of a call of a tool.
+    fn path_of(&self, tool: &str) -> Option<String> {
+        match self {
+            Self::Call { name, arguments, .. } if name == tool => text_at(arguments, &["filePath"]).map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    fn is_unnamed_edit(&self) -> bool {
+        matches!(self, Self::Call { name, arguments: Json::Object(members), .. }
+            if members.is_empty() && UNNAMED.contains(&name.as_str()))
+    }
+
+    /// Gives an edit its file, or all files if its tool edits several.
+    fn name_files(&mut self, files: &[String], place: usize) {
+        let Self::Call { name, arguments, .. } = self else { return };
+        let file = |path: &String| object([("filePath", string(path.as_str()))]);
+        *arguments = match name == EDITS {
+            true => object([("replacements", Json::Array(files.iter().map(file).collect()))]),
+            false => file(&files[place]),
+        };
+    }
+
     fn call(name: &str, arguments: Json<'static>, result: Option<String>) -> Self {
         Self::Call { name: name.to_owned(), arguments, result }
     }
@@ -207,6 +312,9 @@ fn calls(todos: &mut Todos, line: &str) -> Vec<Step> {
     if line.starts_with(RAN) {
         return vec![Step::call("run_in_terminal", object([]), None)];
     }
+    if let Some((_, tool)) = LINES.iter().find(|(whole, _)| *whole == line) {
+        return vec![Step::call(tool, object([]), None)];
+    }
     let told = |rest: &str| Some(rest.trim_start_matches([',', ' ']).to_owned()).filter(|rest| !rest.is_empty());
     if let Some((query, rest, tool)) = SEARCHES.iter().find_map(|(start, tool, sign)| {
         let (query, rest) = line.strip_prefix(start)?.split_once(*sign)?;
@@ -216,7 +324,8 @@ fn calls(todos: &mut Todos, line: &str) -> Vec<Step> {
     }
     if let Some(title) = line.strip_prefix(USING).and_then(|rest| rest.strip_suffix('"')) {
         let is_title = title.len() <= MAX_NAME && title.chars().all(|one| one.is_alphanumeric() || " -_".contains(one));
-        let name = title.to_lowercase().replace(' ', "_");
+        let known = TITLES.iter().find_map(|(known, name)| (*known == title).then(|| (*name).to_owned()));
+        let name = known.unwrap_or_else(|| title.to_lowercase().replace([' ', '-'], "_"));
         return is_title.then(|| Step::call(&name, object([]), None)).into_iter().collect();
     }
     if let Some((tool, key)) = FILES.iter().find_map(|(start, tool, key)| {
@@ -232,15 +341,17 @@ fn calls(todos: &mut Todos, line: &str) -> Vec<Step> {
 
 /// The paths in the links of a line that have no name.
 fn links(line: &str) -> Vec<String> {
-    let address = |part: &str| {
-        let address = part.split_once(')')?.0;
-        let path = address.strip_prefix("file://").unwrap_or(address);
-        // The lines follow a `#`. A Windows path has a slash before its drive.
-        let path = without_escapes(path.split(['#', '?']).next().unwrap_or_default());
-        let is_drive = path.as_bytes().get(2) == Some(&b':');
-        Some(path.strip_prefix('/').filter(|_| is_drive).unwrap_or(&path).to_owned())
-    };
+    let address = |part: &str| Some(path_in(part.split_once(')')?.0));
     line.split(LINK).skip(1).filter_map(address).collect()
+}
+
+/// The path in the address of a link.
+fn path_in(address: &str) -> String {
+    let path = address.strip_prefix("file://").unwrap_or(address);
+    // The lines follow a `#`. A Windows path has a slash before its drive.
+    let path = without_escapes(path.split(['#', '?']).next().unwrap_or_default());
+    let is_drive = path.as_bytes().get(2) == Some(&b':');
+    path.strip_prefix('/').filter(|_| is_drive).unwrap_or(&path).to_owned()
 }
 
 /// The tasks of a chat, as far as lines named them.

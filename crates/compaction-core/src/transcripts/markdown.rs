@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
+use super::aider::{Event, Outputs, repeats_choice, thoughts_and_words, words_behind_command};
 use super::copilot_chat::{self, Step};
 use super::records::Record;
 use super::screen::CODEX;
@@ -355,7 +355,7 @@ impl Markdown {
     fn shared_line(&mut self, form: ExportForm, line: &str, tree: &mut Tree) {
         let indented = Some(line).filter(|_| form == ExportForm::ClaudeScreen).and_then(claude_screen::indented_output);
         let line = indented.as_deref().unwrap_or(line);
-        let is_first = form == ExportForm::Copilot && !self.has_spoken && self.text.trim().is_empty();
+        let is_first = form == ExportForm::Copilot && !self.has_spoken && copilot_chat::is_above(&self.text);
         if is_first && copilot_chat::begins_here(line) {
             self.dialect = Dialect::Shared(ExportForm::CopilotChat);
             return self.shared_line(ExportForm::CopilotChat, line, tree);
@@ -364,6 +364,7 @@ impl Markdown {
         if heading.ends_request && self.is_guess {
             self.kind = Kind::User;
         }
+        self.shared.has_keys = heading.ends_menu;
         self.end_message(tree);
         self.kind = match heading.what {
             _ if heading.is_user => Kind::User,
@@ -450,7 +451,14 @@ impl Markdown {
             }
             Kind::Assistant if is_aider => {
                 self.answer = None;
-                self.add_stopped(vec![text_block(text)], tree);
+                let block = |(text, is_thought): (&str, bool)| match is_thought {
+                    true => thinking_block(text, None),
+                    false => text_block(text),
+                };
+                let blocks: Vec<Json<'static>> = thoughts_and_words(text).into_iter().map(block).collect();
+                if !blocks.is_empty() {
+                    self.add_stopped(blocks, tree);
+                }
             }
             Kind::Assistant => self.add_pieces(text, is_closed, tree),
         }
@@ -526,6 +534,7 @@ impl Markdown {
                 shared::Piece::Call { id, name, arguments } => blocks.push(call_block(&id, &name, arguments)),
                 shared::Piece::Harness(text) => tree.add_harness(&text),
                 shared::Piece::Asked(text) => tree.add_user(string(text)),
+                shared::Piece::Summary(text) => tree.add_compaction(&text, None, 0),
                 shared::Piece::Failure(text) => {
                     self.add_events(vec![Event::Failure { reason: "error", text }], tree);
                 }
@@ -605,7 +614,7 @@ impl Markdown {
             Dialect::Shared(ExportForm::Amp) if line.contains(": ") => true,
             Dialect::Shared(ExportForm::GeminiScreen) if gemini_screen::is_above(line) => true,
             Dialect::Shared(ExportForm::OpenCode) if line.contains(":**") => true,
-            _ => line.trim().is_empty() || ABOVE.iter().any(|start| line.starts_with(start)),
+            _ => line.trim().is_empty() || ABOVE.iter().any(|start| line.trim_start().starts_with(start)),
         };
         text.lines().filter(|line| !is_known(line)).count()
     }

@@ -62,7 +62,7 @@ pub(super) static CODEX: Marks = Marks {
 pub(super) static CLAUDE: Marks = Marks {
     name: "Claude Code",
     person: &["\u{276f} ", "\u{276f}\u{a0}", "> ", "! "],
-    no_words: &[],
+    no_words: &["1. Submit answers"],
     model: &["\u{23fa} ", "\u{25cf} "],
     thoughts: &["\u{2234} Thinking", "\u{273b} Thinking"],
     failures: &["\u{23fa} API Error", "\u{25cf} API Error"],
@@ -89,6 +89,7 @@ pub(super) static CLAUDE: Marks = Marks {
         "\u{2597} ",
         "\u{2550}",
         "\u{25aa}",
+        "\u{2190} ",
     ],
     calls: &["  \u{23bf}"],
     output: "  \u{23bf}",
@@ -209,6 +210,8 @@ enum Part {
     Prompt,
     /// After words of the person with the sign of early versions.
     Bar,
+    /// After the names of the keys below a menu.
+    Keys,
 }
 
 impl Marks {
@@ -289,13 +292,17 @@ impl Marks {
             (Heading { ends_request: is_first && is_answer && self.is_strict, ..heading }, part)
         });
         let found = signed.or_else(|| match place.part {
+            // What the person pressed.
+            Part::Keys if !line.contains(char::is_alphabetic) => None,
             Part::Start | Part::Turn if is_flat => Some((said(true, true), Part::Asked)),
             Part::Start => Some((said(self.is_strict, true), if self.is_strict { Part::Asked } else { Part::Said })),
             Part::Asked if is_behind_blank && (is_flat || !self.is_strict) => Some((said(false, true), Part::Said)),
             Part::Bar if !is_flat || is_behind_blank => Some((said(false, true), Part::Said)),
             Part::Prompt if !is_behind_blank && !is_state(line) => Some((said(true, false), Part::Said)),
             Part::Folded if is_behind_blank => Some((said(false, false), Part::Said)),
-            Part::Notice | Part::Folded | Part::Prompt if is_flat => Some((said(false, false), Part::Said)),
+            Part::Notice | Part::Folded | Part::Prompt | Part::Keys if is_flat => {
+                Some((said(false, false), Part::Said))
+            }
             Part::Call if is_flat && is_behind_blank && !is_diff && self.is_strict && !place.has_prompts => {
                 Some((said(true, true), Part::Asked))
             }
@@ -331,8 +338,16 @@ impl Marks {
             && self.folded.is_some_and(|end| line.trim_end().ends_with(end))
             && (starts(self.model) || indentation == FLAT && is_behind_blank);
         let is_compaction = self.is_strict && line.trim_end() == COMPACTED;
-        let (what, part) = if is_folded || is_compaction {
+        if !self.is_strict && claude_screen::is_keys(line) {
+            return Some((Heading { what: What::Other, ends_menu: true, ..Heading::default() }, Part::Keys));
+        }
+        let is_folded_run = is_folded && !self.is_strict && claude_screen::is_folded_run(line);
+        let (what, part) = if is_folded_run {
+            (What::Said, Part::Folded)
+        } else if is_folded || is_compaction {
             (What::Other, if is_folded { Part::Folded } else { Part::Notice })
+        } else if !self.is_strict && is_behind_blank && claude_screen::is_spinner(line) {
+            (What::Other, Part::Notice)
         } else if !self.is_strict && (claude_screen::is_aside(line) || claude_screen::quoted_output(line).is_some()) {
             (What::Said, Part::Notice)
         } else if let Some(words) = self.asked(line) {
@@ -390,6 +405,8 @@ impl Marks {
 
     /// The parts of a text that begins with a sign.
     pub(super) fn pieces(&self, shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
+        let clockless = if self.is_strict { None } else { Some(claude_screen::without_clocks(text)) };
+        let text = clockless.as_deref().unwrap_or(text);
         match shared.what {
             What::Failure => vec![Piece::Failure(flattened(without_sign(text), FLAT))],
             What::Thought => {

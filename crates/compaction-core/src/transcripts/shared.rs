@@ -33,8 +33,15 @@ const COMMAND: &str = "Command**:\n```json\n";
 /// Comes before the JSON text of a result.
 const RESPONSE: &str = "Response**:\n```json\n";
 const MARK: &str = "**Tool ";
-/// The title of the sessions of Copilot CLI.
-const COPILOT: &str = "Copilot CLI Session";
+/// Beginnings of the first message of Gemini CLI, which the program writes itself.
+const SET_UPS: [&str; 2] = ["This is the Gemini CLI. We are setting up the context for our chat.", "<session_context>"];
+/// The summary that Gemini CLI puts in the place of a conversation, and the answer to it that the program writes.
+const SNAPSHOT: &str = "<state_snapshot>";
+const SNAPSHOT_END: &str = "</state_snapshot>";
+const ACKNOWLEDGED: &str = "Got it. Thanks for the additional context!";
+/// The lines around the contents of files to which the person refers.
+const ATTACHED: &str = "--- Content from referenced files ---";
+const ATTACHED_END: &str = "--- End of content ---";
 /// Headings of Cline and Roo.
 const PERSON: &str = "**User:**";
 const ANSWER: &str = "**Assistant:**";
@@ -86,6 +93,8 @@ pub(super) struct Heading {
     pub(super) is_guess: bool,
     /// Whether all words before it that have no sign are the person's.
     pub(super) ends_request: bool,
+    /// Whether it is the line with the names of keys below a menu.
+    pub(super) ends_menu: bool,
 }
 
 /// A part of a message.
@@ -99,6 +108,8 @@ pub(super) enum Piece {
     Harness(String),
     /// Words of the person in a message of the program.
     Asked(String),
+    /// A summary of everything before it.
+    Summary(String),
     Call {
         id: String,
         name: String,
@@ -136,7 +147,7 @@ impl ExportForm {
         }
         let mut lines = head.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next()?;
-        if first.starts_with("# ") && first.trim_end().ends_with(COPILOT) {
+        if first.starts_with("# ") && first.trim_end().ends_with(copilot_chat::SESSION) {
             return Some(Agent::Copilot);
         }
         if first.trim_end() == PERSON {
@@ -287,6 +298,10 @@ pub(super) struct Shared {
     pub(super) name: Option<String>,
     pub(super) todos: copilot_chat::Todos,
     is_blank: bool,
+    /// Whether the last message of Gemini CLI was its summary.
+    has_snapshot: bool,
+    /// Whether the line below the message names the keys of a menu.
+    pub(super) has_keys: bool,
     /// Number of calls so far that have no ids.
     calls: u64,
     /// The calls without a result, by their tools.
@@ -496,6 +511,21 @@ impl Shared {
 
     /// The parts of a message of Gemini CLI.
     fn marked(&mut self, text: &str, is_user: bool) -> Vec<Piece> {
+        let bare = text.trim();
+        let is_acknowledged = std::mem::take(&mut self.has_snapshot) && !is_user && bare == ACKNOWLEDGED;
+        if is_acknowledged {
+            return Vec::new();
+        }
+        if is_user && SET_UPS.iter().any(|start| bare.starts_with(start)) {
+            return vec![Piece::Harness(text.to_owned())];
+        }
+        if is_user && bare.starts_with(SNAPSHOT) {
+            self.has_snapshot = true;
+            let end = text.find(SNAPSHOT_END).map_or(text.len(), |end| end + SNAPSHOT_END.len());
+            let mut pieces = vec![Piece::Summary(text[..end].to_owned())];
+            add_attached(&mut pieces, &text[end..]);
+            return pieces;
+        }
         let mut pieces = Vec::new();
         let (mut start, mut from) = (0, 0);
         let mark = Finder::new(MARK);
@@ -533,7 +563,10 @@ impl Shared {
             };
             pieces.push(Piece::Result { id, name, texts: text.into_iter().collect(), is_error });
         }
-        add_marked(&mut pieces, &text[start..], is_user);
+        match is_user && pieces.is_empty() {
+            true => add_attached(&mut pieces, text),
+            false => add_marked(&mut pieces, &text[start..], is_user),
+        }
         pieces
     }
 
@@ -566,6 +599,23 @@ fn add_marked(pieces: &mut Vec<Piece>, text: &str, is_user: bool) {
         }
         _ => add_said(pieces, text, false),
     }
+}
+
+/// Adds words of the person to Gemini CLI, and the contents of files that the program put below them.
+fn add_attached(pieces: &mut Vec<Piece>, text: &str) {
+    let (mut at, mut files) = (0, None);
+    while at < text.len() {
+        let line = line_at(text, at);
+        if files.is_none() && line.trim_end() == ATTACHED {
+            files = Some(at);
+        }
+        at += line.len();
+    }
+    let Some(start) = files else { return add_said(pieces, text, false) };
+    let end = text[start..].rfind(ATTACHED_END).map_or(text.len(), |end| start + end + ATTACHED_END.len());
+    add_said(pieces, &text[..start], false);
+    pieces.push(Piece::Harness(text[start..end].to_owned()));
+    add_said(pieces, &text[end..], false);
 }
 
 /// The line at `at`, with its end.

@@ -232,6 +232,7 @@ fn an_import_may_end_inside_a_call() {
         "opencode-shared",
         "opencode-thoughts",
         "gemini",
+        "gemini-summary",
         "cline",
         "cline-environment",
         "copilot",
@@ -246,6 +247,7 @@ fn an_import_may_end_inside_a_call() {
         "claude-screen-banner",
         "claude-screen-decisions",
         "claude-screen-early",
+        "claude-screen-menus",
         "gemini-screen",
     ];
     for name in names {

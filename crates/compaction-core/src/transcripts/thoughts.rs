@@ -84,7 +84,16 @@ fn words_in_other_language(parts: &[&str]) -> Option<usize> {
     while words > 1 && BEFORE_WORDS.iter().any(|start| parts[words - 1].starts_with(start)) {
         words -= 1;
     }
-    Some(words)
+    let is_lead = words > 1 && parts[words].starts_with('#') && is_lead_in_other_language(parts[words - 1]);
+    Some(if is_lead { words - 1 } else { words })
+}
+
+/// Whether a paragraph is only a short line that leads to what follows, and has no English word.
+fn is_lead_in_other_language(part: &str) -> bool {
+    let line = part.trim();
+    let [english, ..] = function_words(line);
+    let is_foreign = line.contains(|one: char| one.is_alphabetic() && !one.is_ascii());
+    !line.contains('\n') && line.ends_with(':') && english == 0 && (is_foreign || is_in_other_language(line))
 }
 
 fn is_english(part: &str) -> bool {

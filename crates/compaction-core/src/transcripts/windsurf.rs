@@ -19,25 +19,37 @@ enum About {
     Command,
     /// A link to a file or a directory.
     Path,
-    /// An address.
-    Uri,
+    /// The same in backticks.
+    Code,
+    /// An argument of this name.
+    Named(&'static str),
     /// The export does not show it.
     Nothing,
 }
 
 /// Beginnings of the lines of calls, their tools, and the argument after them.
-const CALLS: [(&str, &str, About); 11] = [
+const CALLS: [(&str, &str, About); 21] = [
     ("User accepted the command `", "run_command", About::Command),
     ("User rejected the command `", "run_command", About::Command),
     ("Viewed [", "view_file", About::Path),
+    ("Viewed `", "view_file", About::Code),
     ("Edited relevant file", "edit_file", About::Nothing),
+    ("Found code context", "code_search", About::Nothing),
     ("Listed directory [", "list_dir", About::Path),
     ("Grep searched codebase", "grep_search", About::Nothing),
     ("Searched filesystem", "find_by_name", About::Nothing),
+    ("Searched web for ", "search_web", About::Named("query")),
     ("Searched web", "search_web", About::Nothing),
+    ("Searched trajectory", "trajectory_search", About::Nothing),
     ("Checked command status", "command_status", About::Nothing),
-    ("Read resource from ", "read_resource", About::Uri),
-    ("Read URL content from ", "read_url_content", About::Uri),
+    ("Read terminal output: ", "read_terminal", About::Named("name")),
+    ("Read resource from ", "read_resource", About::Named("uri")),
+    ("Listed resources from ", "list_resources", About::Named("server")),
+    ("Read URL content from ", "read_url_content", About::Named("uri")),
+    ("Running MCP tool", "mcp_tool", About::Nothing),
+    ("Invoked skill: ", "skill", About::Named("skill")),
+    ("Updated todo list", "todo_list", About::Nothing),
+    ("Asked user a question", "ask_user_question", About::Nothing),
 ];
 /// The end of a command.
 const COMMAND_END: &str = "`*";
@@ -108,7 +120,8 @@ fn call<'a>(
     let behind = &shown[start.len().min(shown.len())..];
     let arguments = match about {
         About::Path => object([("path", string(path_in(behind)?))]),
-        About::Uri => object([("uri", string(behind))]),
+        About::Code => object([("path", string(behind.strip_suffix('`')?))]),
+        About::Named(key) => object([(key, string(behind))]),
         About::Nothing | About::Command => Json::Object(Vec::new()),
     };
     Some((name, arguments, shown, at + line.len()))

@@ -317,6 +317,16 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
         "\u{1b}[0m\u{1b}[1m\u{1b}[38;5;9merror[E0425]\u{1b}[0m\u{1b}[1m: cannot find value `x`\u{1b}[0m\n  \u{1b}[34m-->\u{1b}[0m src/a.rs:1:1",
         "error[E0425]: cannot find value `x` --> src/a.rs:1:1",
     ),
+    (
+        "git add",
+        "Cmd('git') failed due to: exit code(1)\ncmdline: git add glaze/a.py\nstderr: 'The following paths are ignored by one of your .gitignore files:\nglaze/test\nhint: Use -f if you really want to add them.'",
+        "stderr: 'The following paths are ignored by one of your .gitignore files: glaze/test",
+    ),
+    (
+        "git commit",
+        "Cmd('git') failed due to: exit code(1)\ncmdline: git commit -m x\nstdout: 'On branch main\nUntracked files:\nkiln.md\n\nnothing added to commit but untracked files present (use \"git add\" to track)'\nYou can use /undo to undo and discard each aider commit.",
+        "nothing added to commit but untracked files present (use \"git add\" to track)'",
+    ),
     ("what went well", "12 passed, 0 failed\nno errors\nbye", "bye"),
 ];
 
