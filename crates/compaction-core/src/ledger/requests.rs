@@ -33,11 +33,11 @@ use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
 use super::replies::{has_points, leading_label, replies, says_more};
 use super::resuming::{answers_back, breaks_off, continues_turn, is_approval, is_declaration, tells_broken_turn};
-use super::rules::{goes_ahead, listed_rules, with_file};
+use super::rules::{approves, goes_ahead, listed_rules, with_file};
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
 use super::standing::standing_wish;
-use super::stated::{SentencePlace, is_choice_of_person, is_way, stated};
+use super::stated::{SentencePlace, is_choice_of_person, is_way, leaves_open, settles, stated};
 use super::statements::{Part, is_prose, parts, sentences, without_marker};
 use super::steps::{explicit_steps, is_applied};
 use super::templates::is_procedure;
@@ -245,8 +245,13 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
         }
         let chosen = choice(sentence).filter(|choice| choice.is_made).map(|choice| choice.item);
         let chosen = chosen.or_else(|| is_choice_of_person(sentence).then(|| (*sentence).to_owned()));
-        if let Some(chosen) = chosen.filter(|_| !is_constraint(sentence) && !tells_fault(sentence)) {
+        if let Some(chosen) =
+            chosen.filter(|_| !is_constraint(sentence) && !tells_fault(sentence) && !leaves_open(sentence))
+        {
             notes.add(NoteKind::Decision, &format!("{DECIDED}{chosen}"), place, false);
+        } else if settles(sentence) && !is_constraint(sentence) && !tells_fault(sentence) && is_typed(sentence) {
+            // Many orders of this kind belong to a task.
+            notes.add(NoteKind::Decision, &format!("{DECIDED}{}", one_line(sentence)), place, true);
         }
     }
     // What is no longer needed may stand in any sentence.
@@ -503,7 +508,7 @@ impl<'a> Dialogue<'a> {
             let last = sentences(&answer.text).filter(|one| one.ends_with(['?', '\u{ff1f}'])).last();
             last.is_some_and(begins_work)
         };
-        goes_ahead(text) || agrees(text) && self.answers.back().is_some_and(asks)
+        goes_ahead(text) || approves(text) || agrees(text) && self.answers.back().is_some_and(asks)
     }
 
     /// Records questions of a call that the person left to the model.
