@@ -35,7 +35,7 @@ const BARE_CHARACTERS: usize = 3;
 /// Fewest words of a sentence to which a person may object.
 const FEWEST_OBJECTED: usize = 5;
 /// Most words of a question whose subject is in the sentence before it.
-const POINTING_WORDS: usize = 14;
+const POINTING_WORDS: usize = 9;
 /// Most words of a question that only asks whether to continue.
 const ROUTINE_WORDS: usize = 9;
 /// Fewest letters of a word that names one of two things in a question.

@@ -319,7 +319,14 @@ fn is_settling(clause: &str) -> bool {
     let behind: Vec<&str> = words[at + order.len()..].split_whitespace().collect();
     let Some(object) = behind.first() else { return false };
     let is_plain = || behind.len() <= MOST_OF_ORDER && !DEFINITE.has(object) && !POINTING.has(object);
-    words[..at].split_whitespace().count() <= BEFORE_ORDER
+    let before = words[..at].split_whitespace().count();
+    // To use a command is a step.
+    let is_command = || {
+        let object = clause.split_whitespace().nth(before + order.split_whitespace().count());
+        object.is_some_and(|object| object.starts_with('/'))
+    };
+    before <= BEFORE_ORDER
+        && !is_command()
         && !words[..at].contains(|one: char| one.is_ascii_digit())
         && (is_plain() || has_name(clause) || clause.split_whitespace().skip(1).any(is_name))
 }
@@ -452,6 +459,7 @@ mod tests {
         for sentence in [
             "should I use postgres?",
             "use curl to test it",
+            "write the file, use /theme again",
             "use it",
             "use the menu",
             "use src/menu.rs as the first file",
