@@ -223,6 +223,8 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     let is_review = rules(text) || is_long() && (is_reply || names_option(text) || agrees(text));
     // A few words between names count, too: `don't use A_B, use c.d_e`.
     let is_short = utf16_len(text) <= LONGEST_TYPED && !text.trim().contains('\n');
+    // The orders in a long message are the parts of its task. They are told with it.
+    let is_brief = utf16_len(text) <= LONGEST_TYPED;
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
         let is_prose = is_prose || is_short && (begins_with_ban(sentence) || names_it(sentence));
         let demands = || !is_review || begins_with_demand(sentence);
@@ -249,8 +251,13 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             chosen.filter(|_| !is_constraint(sentence) && !tells_fault(sentence) && !leaves_open(sentence))
         {
             notes.add(NoteKind::Decision, &format!("{DECIDED}{chosen}"), place, false);
-        } else if settles(sentence) && !is_constraint(sentence) && !tells_fault(sentence) && is_typed(sentence) {
-            // Many orders of this kind belong to a task.
+        } else if is_brief
+            && settles(sentence)
+            && !is_constraint(sentence)
+            && !tells_fault(sentence)
+            && is_typed(sentence)
+        {
+            // Such an order may still belong to a task.
             notes.add(NoteKind::Decision, &format!("{DECIDED}{}", one_line(sentence)), place, true);
         }
     }
@@ -922,6 +929,19 @@ mod tests {
         read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch the store."]);
+    }
+
+    #[test]
+    fn an_order_of_a_long_message_is_a_part_of_its_task() {
+        let found = |text: &str| {
+            let mut notes = NoteList::default();
+            read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
+            notes.finish().iter().any(|note| note.text == "The user: Switch to Postgres for the orders.")
+        };
+        let order = "Switch to Postgres for the orders.";
+        assert!(found(&format!("Good. {order}")));
+        let rest = "The page of the orders lists all of the rows that were sold in the shop. ".repeat(40);
+        assert!(!found(&format!("{order} {rest}")));
     }
 
     #[test]
