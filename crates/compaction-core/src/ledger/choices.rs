@@ -409,7 +409,7 @@ pub(super) fn takes_option(sentence: &str) -> bool {
 }
 
 /// The label with its noun in the first words of a message.
-fn named_within(message: &str) -> Option<&str> {
+pub(super) fn named_within(message: &str) -> Option<&str> {
     let starts =
         message.split_whitespace().take(MOST_WORDS).map(|word| word.as_ptr() as usize - message.as_ptr() as usize);
     starts.filter_map(|start| named_first(&message[start..])).next()

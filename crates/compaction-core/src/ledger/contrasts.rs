@@ -146,6 +146,16 @@ pub(crate) fn overrules(later: &str, earlier: &str) -> bool {
     if shared > FEWEST_SHARED && shared * 2 >= new.len().min(old.len()) && are_defaults() {
         return true;
     }
+    chooses_otherwise(later, earlier)
+}
+
+/// Whether a choice names what it rejects.
+pub(crate) fn names_rejected(choice: &str) -> bool {
+    rejected(choice).is_some()
+}
+
+/// Whether a later choice rejects what an earlier one took: `rows instead of pages`, and then `pages instead of rows`.
+pub(crate) fn chooses_otherwise(later: &str, earlier: &str) -> bool {
     let Some(rejected) = rejected(later) else { return false };
     let chosen = before_rejected(earlier);
     match quoted(rejected).next() {
@@ -282,5 +292,13 @@ mod tests {
         ] {
             assert!(!overrules(later, earlier), "{later}");
         }
+    }
+
+    #[test]
+    fn of_two_choices_between_the_same_things_the_later_one_holds() {
+        let (rows, pages) = ("The user: use `rows` instead of `pages`", "The user: use `pages` rather than `rows`");
+        assert!(chooses_otherwise(pages, rows) && chooses_otherwise(rows, pages));
+        assert!(names_rejected(pages) && !names_rejected("The user: use `pages`"));
+        assert!(!chooses_otherwise("The user: use `files` instead of `tables`", rows));
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::Sources;
+use super::rejections::removed_object;
 use super::rules::{Lifting, beside, waits};
 use super::terms::TextHashing;
 use super::text::{clip_middle, normalised, one_line};
@@ -207,6 +208,7 @@ impl NoteList {
         }
         let (lifting, overruling) = (Lifting::of(sentence), Lifting::overruling(sentence));
         let ordering = Lifting::ordering(sentence);
+        self.reverse(sentence, place);
         let Some(later) = lifting.as_ref().or(overruling.as_ref()).or(ordering.as_ref()) else { return };
         for note in self.list.iter_mut().filter(|note| may_end(note)) {
             let rule = note.text.split(LATER).next().unwrap_or_default();
@@ -216,6 +218,19 @@ impl NoteList {
                     || ordering.as_ref().is_some_and(|ordering| ordering.orders(rule)));
             if is_lifted || overruling.as_ref().is_some_and(|overruling| overruling.overrules(rule)) {
                 note.text = later.beside(rule);
+                place.entry.into_iter().for_each(|id| note.sources.add(id));
+            }
+        }
+    }
+
+    /// Adds an order of a person to remove something to the decisions that made or kept it.
+    fn reverse(&mut self, sentence: &str, place: SourcePosition<'_>) {
+        let Some(object) = removed_object(sentence) else { return };
+        let may_end = |note: &Note| note.kind == NoteKind::Decision && !note.is_withdrawn;
+        for note in self.list.iter_mut().filter(|note| may_end(note) && note.position < place.position) {
+            let rule = note.text.split(LATER).next().unwrap_or_default();
+            if object.is_in(rule) {
+                note.text = beside(rule, sentence);
                 place.entry.into_iter().for_each(|id| note.sources.add(id));
             }
         }

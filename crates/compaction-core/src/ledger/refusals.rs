@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use super::actions::ActionKind;
 use super::commands::{is_goal, purposes};
 use super::notes::{AND_SAID, DECLINED, NoteKind, NoteList, SourcePosition};
+use super::statements::sentences;
 use super::text::{clip, one_line};
 
 /// Most refused calls that are told: the newest ones.
@@ -45,6 +46,11 @@ impl<'a> RefusedCalls<'a> {
     pub(super) fn add(&mut self, kind: ActionKind, call: &str, said: Option<&str>, place: SourcePosition<'a>) {
         let shown = told_call(kind, call);
         let goals = goals(&shown);
+        // Who only asks something has decided nothing.
+        let only_asks = |said: &str| sentences(said).all(|one| one.ends_with(['?', '\u{ff1f}']));
+        if said.is_some_and(|said| !said.trim().is_empty() && only_asks(said)) {
+            return;
+        }
         let said = said.map(|said| format!("{AND_SAID}{}", clip(&one_line(said), LONGEST_SAID)));
         let told = format!("{DECLINED}{shown}`{}", said.unwrap_or_default());
         self.drop(|one| one.shown == shown);
@@ -131,16 +137,20 @@ mod tests {
         let mut calls = RefusedCalls::default();
         let place = SourcePosition { position: 7, entry: None };
         calls.add(ActionKind::Run, "git push", Some("first the tests"), place);
-        calls.add(ActionKind::Run, "rm old.txt && git push origin main", Some("and why is it old?"), place);
+        calls.add(ActionKind::Run, "rm old.txt && git push origin main", Some("not that file. Why is it old?"), place);
         calls.add(ActionKind::Edit, "src/store.rs", Some("not there"), place);
         assert_eq!(
             told(&calls),
             [
                 "The user refused `git push` and said: first the tests",
-                "The user refused `rm old.txt && git push origin main` and said: and why is it old?",
+                "The user refused `rm old.txt && git push origin main` and said: not that file. Why is it old?",
                 "The user refused `change of src/store.rs` and said: not there"
             ]
         );
+        for asked in ["what do the tests say?", "Warum? Was ändert das?", "为什么？"] {
+            calls.add(ActionKind::Run, "git rebase main", Some(asked), place);
+        }
+        assert_eq!(told(&calls).len(), 3, "a question decides nothing");
         calls.end(ActionKind::Run, "cargo test", &purposes("cargo test"));
         assert_eq!(told(&calls).len(), 3);
         calls.end(ActionKind::Run, "git push -u origin fix", &purposes("git push -u origin fix"));

@@ -1,6 +1,7 @@
 //! Rejections: what a person does not want among the things that the model made or proposed. A refused design must not
 //! be built again, so a rejection outlives its request.
 
+use super::choices::stems;
 use super::closed_requests::subjects;
 use super::constraints::is_constraint;
 use super::notes::{OBJECTED, ORDERED, REJECTED, SAID_OF, undone};
@@ -76,6 +77,57 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
         }
     }
     found
+}
+
+/// What an order of a person removes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RemovedObject {
+    /// Beginnings of the words that name it.
+    stems: Vec<String>,
+    /// Its name in a language without spaces between words.
+    name: String,
+}
+
+impl RemovedObject {
+    /// Whether a decision is about it and does not only remove it itself.
+    pub(super) fn is_in(&self, decision: &str) -> bool {
+        let is_removal = || REMOVING.is_said(decision);
+        let names = match self.stems.as_slice() {
+            [] => decision.contains(&self.name),
+            all => {
+                let known = stems(decision);
+                all.iter().all(|stem| known.contains(stem))
+            }
+        };
+        names && !is_removal()
+    }
+}
+
+/// Most words that name such an object. A longer order says which of several parts it means.
+const MOST_NAMING: usize = 3;
+/// Fewest characters of a name in a language without spaces between words.
+const SHORTEST_NAME: usize = 2;
+
+/// The object that a sentence orders to remove, if few words name it: `no, remove the border`.
+pub(super) fn removed_object(sentence: &str) -> Option<RemovedObject> {
+    if utf16_len(sentence) > LONGEST_SENTENCE || sentence.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}']) {
+        return None;
+    }
+    let words = normalised(sentence);
+    if CONDITIONS.starts(&words) {
+        return None;
+    }
+    // In these languages, the object stands on one side of the verb.
+    if let Some(verb) = REMOVING.pieces.iter().find(|verb| sentence.contains(**verb)) {
+        let own = sentence.split(['\u{3001}', '\u{ff0c}', ',']).find(|clause| clause.contains(*verb))?;
+        let (before, behind) = own.split_once(verb)?;
+        let name = if verb.starts_with('\u{3092}') { before } else { behind };
+        let name = name.trim_matches(|one: char| !one.is_alphanumeric());
+        let is_name = name.chars().count() >= SHORTEST_NAME;
+        return is_name.then(|| RemovedObject { stems: Vec::new(), name: name.to_owned() });
+    }
+    let stems = stems(&removed(sentence, &words)?);
+    (1..=MOST_NAMING).contains(&stems.len()).then(|| RemovedObject { stems, name: String::new() })
 }
 
 /// The object that a short sentence orders to remove.
@@ -184,5 +236,32 @@ mod tests {
         ] {
             assert_eq!(found(message, answer), none, "{message}");
         }
+    }
+
+    #[test]
+    fn an_order_to_remove_something_ends_the_decisions_for_it() {
+        for (order, decision) in [
+            ("remove the border", "The user: let's keep the border and invert its colour"),
+            ("no, drop the sidebar", "**Kept the sidebar**: it shows the totals."),
+            ("entferne den Rahmen", "The user: behalten wir den Rahmen in Grau"),
+            ("supprime la bordure", "The user: on garde la bordure en gris"),
+            ("quita el borde", "The user: dejemos el borde en gris"),
+            ("убери рамку", "The user: давай оставим рамку серой"),
+            ("枠線を削除してください", "The user: 枠線はグレーのままで"),
+            ("请删除边框", "The user: 还是用灰色的边框"),
+        ] {
+            let object = removed_object(order);
+            assert!(object.is_some_and(|object| object.is_in(decision)), "{order}");
+        }
+        for (order, decision) in [
+            ("remove the border of the old table", "The user: let's keep the border"),
+            ("remove the border", "The user ordered: \"remove the border of it\""),
+            ("remove the border", "The user: let's keep the sidebar"),
+        ] {
+            let object = removed_object(order);
+            assert!(!object.is_some_and(|object| object.is_in(decision)), "{order}");
+        }
+        assert_eq!(removed_object("shall I remove the border?"), None);
+        assert_eq!(removed_object("if it is too wide, remove the border"), None);
     }
 }

@@ -33,11 +33,11 @@ use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
 use super::replies::{has_points, leading_label, replies, says_more};
 use super::resuming::{answers_back, breaks_off, continues_turn, is_approval, is_declaration, tells_broken_turn};
-use super::rules::{goes_ahead, listed_rules, with_file};
+use super::rules::{approves, goes_ahead, listed_rules, with_file};
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
 use super::standing::standing_wish;
-use super::stated::{SentencePlace, is_choice_of_person, is_way, stated};
+use super::stated::{SentencePlace, is_choice_of_person, is_way, leaves_open, settles, stated};
 use super::statements::{Part, is_prose, parts, sentences, without_marker};
 use super::steps::{explicit_steps, is_applied};
 use super::templates::is_procedure;
@@ -223,6 +223,8 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     let is_review = rules(text) || is_long() && (is_reply || names_option(text) || agrees(text));
     // A few words between names count, too: `don't use A_B, use c.d_e`.
     let is_short = utf16_len(text) <= LONGEST_TYPED && !text.trim().contains('\n');
+    // The orders in a long message are the parts of its task. They are told with it.
+    let is_brief = utf16_len(text) <= LONGEST_TYPED;
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
         let is_prose = is_prose || is_short && (begins_with_ban(sentence) || names_it(sentence));
         let demands = || !is_review || begins_with_demand(sentence);
@@ -245,8 +247,18 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
         }
         let chosen = choice(sentence).filter(|choice| choice.is_made).map(|choice| choice.item);
         let chosen = chosen.or_else(|| is_choice_of_person(sentence).then(|| (*sentence).to_owned()));
-        if let Some(chosen) = chosen.filter(|_| !is_constraint(sentence) && !tells_fault(sentence)) {
+        if let Some(chosen) =
+            chosen.filter(|_| !is_constraint(sentence) && !tells_fault(sentence) && !leaves_open(sentence))
+        {
             notes.add(NoteKind::Decision, &format!("{DECIDED}{chosen}"), place, false);
+        } else if is_brief
+            && settles(sentence)
+            && !is_constraint(sentence)
+            && !tells_fault(sentence)
+            && is_typed(sentence)
+        {
+            // Such an order may still belong to a task.
+            notes.add(NoteKind::Decision, &format!("{DECIDED}{}", one_line(sentence)), place, true);
         }
     }
     // What is no longer needed may stand in any sentence.
@@ -503,7 +515,7 @@ impl<'a> Dialogue<'a> {
             let last = sentences(&answer.text).filter(|one| one.ends_with(['?', '\u{ff1f}'])).last();
             last.is_some_and(begins_work)
         };
-        goes_ahead(text) || agrees(text) && self.answers.back().is_some_and(asks)
+        goes_ahead(text) || approves(text) || agrees(text) && self.answers.back().is_some_and(asks)
     }
 
     /// Records questions of a call that the person left to the model.
@@ -917,6 +929,19 @@ mod tests {
         read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch the store."]);
+    }
+
+    #[test]
+    fn an_order_of_a_long_message_is_a_part_of_its_task() {
+        let found = |text: &str| {
+            let mut notes = NoteList::default();
+            read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
+            notes.finish().iter().any(|note| note.text == "The user: Switch to Postgres for the orders.")
+        };
+        let order = "Switch to Postgres for the orders.";
+        assert!(found(&format!("Good. {order}")));
+        let rest = "The page of the orders lists all of the rows that were sold in the shop. ".repeat(40);
+        assert!(!found(&format!("{order} {rest}")));
     }
 
     #[test]

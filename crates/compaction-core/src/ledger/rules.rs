@@ -62,6 +62,8 @@ static WAITING: WordList = word_list!("rules: waiting");
 static BEGINNING: WordList = word_list!("rules: beginning");
 /// Phrases with which a person lets such work begin.
 static GOING_AHEAD: WordList = word_list!("rules: going ahead");
+/// First words of a message that approves what was proposed.
+static APPROVING: WordList = word_list!("rules: approving");
 /// Number of first words of a message in which such a phrase must begin.
 const GOING_WORDS: usize = 7;
 /// Most words of a label before a value in quotation marks.
@@ -420,6 +422,12 @@ pub(crate) fn goes_ahead(message: &str) -> bool {
     !is_question() && (is_spaced() || is_piece())
 }
 
+/// Whether a message begins with an approval, also one with changes: `Approved, with two changes: …`.
+pub(super) fn approves(message: &str) -> bool {
+    let first = sentences(message).next().unwrap_or_default();
+    APPROVING.begins(first) && !first.ends_with(['?', '\u{ff1f}']) && !WAITING.is_said(first)
+}
+
 /// Whether a person's answer to a question only says that work may begin.
 pub(crate) fn only_goes_ahead(answer: &str, question: &str) -> bool {
     normalised(answer).split_whitespace().count() <= GOING_WORDS && goes_ahead(answer) && begins_work(question)
@@ -619,6 +627,26 @@ mod tests {
             "",
         ] {
             assert!(!only_sets_rules(request), "{request}");
+        }
+    }
+
+    #[test]
+    fn an_approval_lets_work_begin_also_with_changes() {
+        for message in [
+            "Approved, with two changes:\n1. Keep the names.",
+            "Freigegeben, mit einer Änderung.",
+            "Approuvé, mais sans le cache.",
+            "Aprobado, con un cambio.",
+            "Одобрено, но без кэша.",
+            "批准，但有两处修改。",
+            "承認します。",
+        ] {
+            assert!(approves(message), "{message}");
+        }
+        for message in
+            ["Approved?", "It was approved last week.", "Approved, but don't start yet.", "two points before approval"]
+        {
+            assert!(!approves(message), "{message}");
         }
     }
 }

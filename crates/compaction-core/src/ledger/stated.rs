@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::bold::without_bold;
+use super::choices::named_within;
+use super::constraints::clauses;
 use super::cues::{Choice, has_name, is_guess, is_sized, with_reason};
 use super::deciding::{is_advice, is_undecided};
 use super::finder::Phrases;
@@ -54,6 +56,14 @@ static PROBLEMS: WordList = word_list!(SPACED, "stated: problems");
 static OF_PERSON: WordList = word_list!("stated: of a person");
 /// First words of questions, including those without a question mark.
 static ASKING: WordList = word_list!(SPACED, "stated: asking");
+/// Beginnings of orders that settle what is used or what something is called.
+static ORDERS: WordList = word_list!("stated: orders");
+/// Words with which a person asks for a reason.
+static COUNTERING: WordList = word_list!("answers: countering");
+/// Words of orders to try or to find out something.
+static TRIALS: WordList = word_list!("stated: trials");
+/// Words before something that was named before.
+static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
 /// Phrases that state a choice only if the sentence quotes or names it.
 static WITH_NAME: WordList = word_list!(SPACED, "stated: of a person with a name");
 
@@ -260,6 +270,67 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
         && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
 }
 
+/// Whether a sentence of a person asks something, also without a question mark, guesses, or orders a trial. It may name two
+/// alternatives and decides nothing.
+pub(super) fn leaves_open(sentence: &str) -> bool {
+    let words = normalised(without_command(sentence));
+    let is_trial = || TRIALS.found_in(&words).any(|(at, _)| words[..at].split_whitespace().count() <= BEFORE_ORDER);
+    // A word such as `ok` may come before the question. Behind more words, it may begin a reason.
+    let mut clauses = clauses(sentence);
+    let first = clauses.next().unwrap_or_default();
+    let second = clauses.next().filter(|_| first.split_whitespace().count() == 1).unwrap_or_default();
+    let asks = COUNTERING.begins(first) || COUNTERING.begins(second);
+    sentence.ends_with(['?', '\u{ff1f}']) || asks || is_guess(&words) || is_trial()
+}
+
+/// Most words before such an order in its clause, and most words of the order without a name.
+const BEFORE_ORDER: usize = 2;
+const MOST_OF_ORDER: usize = 8;
+/// Most words of a sentence with such an order.
+const MOST_OF_SETTLING: usize = 30;
+
+/// Whether a sentence of a person settles by an order what is used or what something is called. An order to try or to
+/// find out something settles nothing, and neither does one about a file.
+pub(super) fn settles(sentence: &str) -> bool {
+    if sentence.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}']) || utf16_len(sentence) > LONGEST_OF_PERSON {
+        return false;
+    }
+    let words = normalised(without_command(sentence));
+    let is_open = || OPEN.is_in(&words) || is_guess(&words) || CONDITIONS.starts(&words) || ASKING.starts(&words);
+    words.split_whitespace().count() <= MOST_OF_SETTLING
+        && clauses(sentence).any(is_settling)
+        && named_within(sentence).is_none()
+        && !TRIALS.is_said_in(sentence, &words)
+        && !is_open()
+}
+
+fn is_settling(clause: &str) -> bool {
+    let is_name = |word: &str| word.starts_with(char::is_uppercase);
+    // A command such as `/help` is no path.
+    let is_path = |word: &str| word.find('/').is_some_and(|at| at > 0);
+    if clause.split_whitespace().any(is_path) || clause.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) {
+        return false;
+    }
+    if has_piece(clause, ORDERS.pieces) {
+        return clause.contains(|one: char| one.is_ascii_alphanumeric());
+    }
+    let words = normalised(clause);
+    let Some((at, order)) = ORDERS.found_in(&words).next() else { return false };
+    let behind: Vec<&str> = words[at + order.len()..].split_whitespace().collect();
+    let Some(object) = behind.first() else { return false };
+    let is_plain = || behind.len() <= MOST_OF_ORDER && !DEFINITE.has(object) && !POINTING.has(object);
+    let before = words[..at].split_whitespace().count();
+    // To use a command is a step.
+    let is_command = || {
+        let object = clause.split_whitespace().nth(before + order.split_whitespace().count());
+        object.is_some_and(|object| object.starts_with('/'))
+    };
+    before <= BEFORE_ORDER
+        && !is_command()
+        && !words[..at].contains(|one: char| one.is_ascii_digit())
+        && (is_plain() || has_name(clause) || clause.split_whitespace().skip(1).any(is_name))
+}
+
 /// A sentence without the command at its beginning, such as `/ask`.
 fn without_command(sentence: &str) -> &str {
     let behind = sentence.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
@@ -358,6 +429,80 @@ mod tests {
             "como vamos usar o formato antigo",
         ] {
             assert!(!is_choice_of_person(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn an_order_settles_what_is_used() {
+        for sentence in [
+            "use postgres for the orders",
+            "ok, go with the second layout of Maria",
+            "Please use `tiny-http` and nothing bigger.",
+            "let's rename the command to Sync",
+            "call it ledgerline",
+            "Nimm lieber SQLite, das reicht.",
+            "Dann nenn es Kassenbuch.",
+            "Utilise plutôt PostgreSQL pour les commandes.",
+            "Usa Vite para el panel",
+            "Use Tailwind no painel, por favor.",
+            "Usa Svelte per il pannello",
+            "Используй Redis для очереди",
+            "давай вообще уберём команду /help",
+            "Gebruik Postgres voor de bestellingen",
+            "把缓存换成 Redis",
+            "保存には SQLite を使ってください",
+            "IDは Stripe のものがいいです",
+            "캐시는 Redis를 사용해 주세요",
+        ] {
+            assert!(settles(sentence), "{sentence}");
+        }
+        for sentence in [
+            "should I use postgres?",
+            "use curl to test it",
+            "write the file, use /theme again",
+            "use it",
+            "use the menu",
+            "use src/menu.rs as the first file",
+            "if there is no table, use postgres",
+            "why do we use Postgres here",
+            "the people in the shop use Postgres",
+            "Nimm das",
+            "Verwende Postgres, um die Abfrage zu testen",
+            "Usa Postgres para probar la consulta",
+            "用 Redis 测试一下",
+            "Option 3 Use Postgres",
+            "Use option 2 and write it in Postgres",
+            "It answers: \"Use Postgres\"",
+            "Redis がいいですか",
+        ] {
+            assert!(!settles(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_question_a_guess_and_a_trial_leave_a_choice_open() {
+        for sentence in [
+            "why do we use two tables here instead of one",
+            "ok, why did you choose a table instead of a list",
+            "test it with `make` instead of `ninja`",
+            "please try Firefox instead of Chrome",
+            "warum nehmen wir hier zwei Tabellen statt einer",
+            "Teste es mit Firefox statt Chrome",
+            "pourquoi utiliser deux tables au lieu d'une",
+            "prueba con Firefox en vez de Chrome",
+            "Is it `rows` rather than `pages`?",
+        ] {
+            assert!(leaves_open(sentence), "{sentence}");
+        }
+        for sentence in [
+            "use one table instead of two",
+            "wir nehmen eine Tabelle statt zwei",
+            "On garde une table au lieu de deux",
+            "ok, do rows instead of pages",
+            "usa righe invece di pagine, perché sono più brevi",
+            "the page shows rows instead of pages",
+        ] {
+            assert!(!leaves_open(sentence), "{sentence}");
         }
     }
 

@@ -15,6 +15,7 @@ use crate::ledger::choices::{is_process, stems};
 use crate::ledger::constraints::{
     begins_with_use, clauses, forbids, gives_task, is_bound, is_constraint, lasts, names_it, orders_once, says_how_long,
 };
+use crate::ledger::contrasts::{chooses_otherwise, names_rejected};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::limits::is_limit;
 use crate::ledger::notes::{
@@ -255,11 +256,22 @@ impl<'a> Builder<'a> {
     /// The newest decisions that are listed, with their rank by importance: those with reasons and those of people come
     /// first. `same` are those that a newer one repeats.
     fn told_decisions(&self, same: &HashSet<*const Note>) -> HashMap<*const Note, usize> {
+        let demands: HashSet<String> = self.ledger.notes_of(NoteKind::Constraint).map(|note| key(&note.text)).collect();
+        let is_demand =
+            |note: &Note| note.text.strip_prefix(DECIDED).is_some_and(|words| demands.contains(&key(words)));
+        let decisions = || self.with_turn.notes_of(NoteKind::Decision).filter(|note| !note.is_withdrawn);
+        let rejecting: Vec<&Note> = decisions().filter(|note| names_rejected(&note.text)).collect();
+        let is_overruled = |note: &Note| {
+            let later = rejecting.iter().filter(|later| later.position > note.position);
+            later.into_iter().any(|later| chooses_otherwise(&later.text, &note.text))
+        };
         let is_told = |note: &&Note| {
             !note.is_withdrawn
                 && !note.text.starts_with(LEFT_BRANCH)
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
+                && !is_demand(note)
+                && !is_overruled(note)
                 && !self.is_process_over(note)
                 && !self.is_choice_over(note)
                 && !self.is_refusal_over(note)

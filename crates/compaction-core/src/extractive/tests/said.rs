@@ -237,7 +237,7 @@ fn a_decision_is_cut_where_a_clause_ends() {
 #[test]
 fn a_refused_call_is_told_until_it_is_made() {
     let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to \
-                   proceed, the user said:\nwhat do the tests say?";
+                   proceed, the user said:\nfirst the tests";
     let mut messages = vec![
         user("Mend the export of the orders and send it"),
         runs("1", "git push"),
@@ -249,7 +249,7 @@ fn a_refused_call_is_told_until_it_is_made() {
     ];
     let is_told = |messages: &[Arc<Message>]| {
         let decisions = section(messages, Section::Decisions);
-        decisions.iter().any(|one| one.contains("The user refused `git push` and said: what do the tests say?"))
+        decisions.iter().any(|one| one.contains("The user refused `git push` and said: first the tests"))
     };
     assert!(is_told(&messages));
     messages.extend([
