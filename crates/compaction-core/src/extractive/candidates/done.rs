@@ -385,7 +385,9 @@ const MOST_MILESTONES: usize = 2048;
 /// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch, and
 /// commits. A commit is dropped if it was amended, squashed, replaced by a push, or deleted with a branch that was
 /// neither pushed nor merged.
-pub(in crate::extractive) fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> Vec<&'a Statement> {
+pub(in crate::extractive) fn standing_milestones<'a>(
+    milestones: impl Iterator<Item = &'a Statement>,
+) -> Vec<&'a Statement> {
     let mut standing: Vec<Option<&Statement>> = Vec::new();
     let mut by_purpose: HashMap<String, usize> = HashMap::new();
     // The indexes of commits, by their branch and by the beginning of their hash.

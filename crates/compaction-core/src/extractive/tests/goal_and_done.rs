@@ -262,7 +262,8 @@ fn many_commits_are_few_lines() {
 fn work_that_a_person_took_back_is_not_done() {
     let edit = || calls("e", "edit", r#"{"path":"src/menu.rs","oldText":"a","newText":"b"}"#);
     let done = |words: &str| -> Vec<String> {
-        let work = [user("Add a menu for guests"), edit(), returns("e", "ok", false), says("The menu is in place.", "stop")];
+        let work =
+            [user("Add a menu for guests"), edit(), returns("e", "ok", false), says("The menu is in place.", "stop")];
         let next = [user(words), says("I will look at it.", "stop")];
         let text = text_of(&history(&prepared(&[&work[..], &next].concat())));
         SummaryDocument::parse(&text).body[Section::Done].iter().map(ToString::to_string).collect()
@@ -310,7 +311,10 @@ fn commits_that_a_reset_discarded_are_not_told_as_work() {
     let kept = work(&[]);
     assert!(kept.iter().any(|line| line.contains("more than forty rows")), "{kept:?}");
     let discarded = work(&[&reset]);
-    assert!(!discarded.iter().any(|line| line.contains("more than forty rows") || line.contains("2b3c4d5")), "{discarded:?}");
+    assert!(
+        !discarded.iter().any(|line| line.contains("more than forty rows") || line.contains("2b3c4d5")),
+        "{discarded:?}"
+    );
 }
 
 #[test]
