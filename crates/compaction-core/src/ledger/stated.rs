@@ -60,6 +60,8 @@ static ASKING: WordList = word_list!(SPACED, "stated: asking");
 static ORDERS: WordList = word_list!("stated: orders");
 /// Words with which a person asks for a reason.
 static COUNTERING: WordList = word_list!("answers: countering");
+/// Words that may stand before such an order in its clause. Others name who does it, and describe something.
+static BEFORE_ORDERS: WordList = word_list!(SPACED, "stated: before an order");
 /// Words of orders to try or to find out something.
 static TRIALS: WordList = word_list!("stated: trials");
 /// Words before something that was named before.
@@ -283,7 +285,7 @@ pub(super) fn leaves_open(sentence: &str) -> bool {
     sentence.ends_with(['?', '\u{ff1f}']) || asks || is_guess(&words) || is_trial()
 }
 
-/// Most words before such an order in its clause, and most words of the order without a name.
+/// Most words before an order to try something, and most words of an order without a name.
 const BEFORE_ORDER: usize = 2;
 const MOST_OF_ORDER: usize = 8;
 /// Most words of a sentence with such an order.
@@ -325,9 +327,8 @@ fn is_settling(clause: &str) -> bool {
         let object = clause.split_whitespace().nth(before + order.split_whitespace().count());
         object.is_some_and(|object| object.starts_with('/'))
     };
-    before <= BEFORE_ORDER
+    words[..at].split_whitespace().all(|word| BEFORE_ORDERS.has(word))
         && !is_command()
-        && !words[..at].contains(|one: char| one.is_ascii_digit())
         && (is_plain() || has_name(clause) || clause.split_whitespace().skip(1).any(is_name))
 }
 
@@ -447,11 +448,11 @@ mod tests {
             "Use Tailwind no painel, por favor.",
             "Usa Svelte per il pannello",
             "Используй Redis для очереди",
-            "давай вообще уберём команду /help",
+            "но давай просто уберём панель Sync",
             "Gebruik Postgres voor de bestellingen",
             "把缓存换成 Redis",
             "保存には SQLite を使ってください",
-            "IDは Stripe のものがいいです",
+            "色は Blue がいいです",
             "캐시는 Redis를 사용해 주세요",
         ] {
             assert!(settles(sentence), "{sentence}");
@@ -466,6 +467,11 @@ mod tests {
             "if there is no table, use postgres",
             "why do we use Postgres here",
             "the people in the shop use Postgres",
+            "people use Postgres",
+            "we all use Postgres",
+            "I use Linux",
+            "Kunden verwenden Postgres",
+            "eso usa Postgres",
             "Nimm das",
             "Verwende Postgres, um die Abfrage zu testen",
             "Usa Postgres para probar la consulta",

@@ -290,3 +290,33 @@ fn a_task_beside_a_demand_for_all_ends_when_it_was_carried_out() {
     let rule = "Make sure all commits of this work are signed.";
     assert_eq!(told(rule), [rule]);
 }
+
+/// The decisions after several messages of a person, each with an edit and an answer.
+fn decisions_after(asked: &[&str]) -> Vec<String> {
+    let mut messages = vec![user("Build the page of the orders"), says("The page has a border now.", "stop")];
+    for text in asked {
+        let edit = calls("1", "edit", r#"{"path":"src/page.css","oldText":"a","newText":"b"}"#);
+        messages.extend([user(text), edit, returns("1", "ok", false), says("The page is changed.", "stop")]);
+    }
+    section(&messages, Section::Decisions)
+}
+
+#[test]
+fn a_later_order_stands_beside_the_decision_that_it_reverses() {
+    let keeps = "let's keep the border and invert its colour";
+    let told = decisions_after(&[keeps, "remove the border"]);
+    assert!(told.contains(&format!("The user: {keeps} (later: \"remove the border\")")), "{told:?}");
+    let told = decisions_after(&[keeps, "remove the sidebar"]);
+    assert!(told.contains(&format!("The user: {keeps}")), "{told:?}");
+}
+
+#[test]
+fn of_two_choices_between_the_same_things_only_the_later_one_is_told() {
+    let first = "we'll keep the `rows` rather than a list of cards";
+    let second = "we'll keep small cards with a picture rather than the `rows`";
+    let is_told = |told: &[String], choice: &str| told.iter().any(|one| one.contains(choice));
+    let told = decisions_after(&[first, "translate the title of the page"]);
+    assert!(is_told(&told, first), "{told:?}");
+    let told = decisions_after(&[first, second, "translate the title of the page"]);
+    assert!(is_told(&told, second) && !is_told(&told, first), "{told:?}");
+}
