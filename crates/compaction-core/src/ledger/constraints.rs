@@ -856,6 +856,27 @@ mod tests {
 
     /// What people ask for throughout a conversation.
     const WISHES: &[&str] = &[
+        "Answer in English.",
+        "Antworte auf Deutsch.",
+        "Achte dabei darauf, dass die Seiten klein bleiben.",
+        "Berücksichtige die Hinweise im Handbuch.",
+        "Responde en español.",
+        "Ten en cuenta las notas del manual.",
+        "Réponds en français.",
+        "Corrige le menu sans toucher aux styles.",
+        "Responda em português.",
+        "Ajuste o menu sem mexer nos estilos.",
+        "Rispondi in italiano.",
+        "Sistema il menu senza toccare gli stili.",
+        "Отвечай на русском.",
+        "Исправь меню, не трогая стили.",
+        "Fix the menu without touching the styles.",
+        "请用中文回答。",
+        "菜单先不动。",
+        "日本語で答えてください。",
+        "修正の前に意見だけお願いします。",
+        "既存のスタイルを変えずに進めてください。",
+        "한국어로 답해 주세요.",
         // English.
         "Please never modify the file `legacy/payroll.cfg`.",
         "Port 48213 is reserved for the metrics server; do not use it.",
@@ -988,6 +1009,9 @@ mod tests {
 
     /// Sentences that only report, ask, or want work done.
     const OTHERS: &[&str] = &[
+        "It works without touching the styles.",
+        "I answered in English before.",
+        "Ich antworte auf Deutsch, sagt die Seite.",
         "I don't know why it fails.",
         "Why don't we use the index?",
         "Must it be UTC?",

@@ -198,6 +198,8 @@ fn is_order(line: &str) -> bool {
 static LIFTING: WordList = word_list!("rules: lifting");
 /// Words with which a later demand narrows or replaces an earlier one.
 static OVERRULING: WordList = word_list!("rules: overruling");
+/// Words of politeness in languages without spaces between words, the longest first.
+const POLITE: &[&str] = listed!(UNSPACED, "rules: polite");
 /// Fewest long words or names that both have.
 const FEWEST_OVERRULED: usize = 2;
 /// The same in pairs of characters, in languages without spaces.
@@ -249,6 +251,10 @@ impl<'a> Lifting<'a> {
 
     /// Whether it narrows or replaces a rule: most of what the rule names is in it, too.
     pub(super) fn overrules(&self, rule: &str) -> bool {
+        // Who repeats a rule does not narrow it.
+        if normalised(rule).contains(normalised(self.sentence).trim()) {
+            return false;
+        }
         let own = named(rule);
         let shared = own.iter().filter(|stem| self.stems.contains(stem));
         let (words, pairs): (Vec<&String>, Vec<&String>) = shared.partition(|stem| !is_pair(stem));
@@ -365,10 +371,11 @@ pub(crate) fn is_of_mission(rule: &str) -> bool {
 }
 
 /// What a demand names, each once: the stems of its long words, names in capitals, and pairs of characters of scripts
-/// without spaces.
+/// without spaces. Words of politeness name nothing.
 fn named(text: &str) -> Vec<String> {
     let mut all: Vec<String> = capitals(text).map(str::to_owned).collect();
-    all.extend(subjects(text).into_iter().filter(|subject| is_pair(subject)));
+    let plain = POLITE.iter().fold(text.to_owned(), |text, words| text.replace(words, " "));
+    all.extend(subjects(&plain).into_iter().filter(|subject| is_pair(subject)));
     all.extend(shared_stems(text).into_iter().filter(|stem| !stem.contains(is_unspaced)));
     all.sort_unstable();
     all.dedup();

@@ -455,13 +455,16 @@ fn a_later_demand_stands_beside_those_that_it_overrules() {
         assert!(told.contains(&format!("(later: \"{later}")) || !told.contains(earlier), "{earlier}: {told}");
         assert!(told.contains(later), "{later}: {told}");
     }
-    let other = [
-        user("Always write comments in English."),
-        says("OK.", "stop"),
-        user("Only use tabs for indentation."),
-        says("OK.", "stop"),
-    ];
-    assert!(!section(&other, Section::Constraints).contains("(later: "));
+    for (earlier, later) in [
+        ("Always write comments in English.", "Only use tabs for indentation."),
+        // The same again, and the same politeness.
+        ("変更の前に意見だけお願いします。", "意見だけお願いします。"),
+        ("コメントは必ず英語でお願いします。", "質問への答えだけお願いします。"),
+    ] {
+        let messages = [user(earlier), says("OK.", "stop"), user(later), says("OK.", "stop")];
+        let told = section(&messages, Section::Constraints);
+        assert!(told.contains(earlier.trim_end_matches('.')) && !told.contains("(later: "), "{told}");
+    }
 }
 
 #[test]
