@@ -74,6 +74,13 @@ static PRAISE: WordList = word_list!("answers: praise");
 const ASSENT_WORDS: usize = 4;
 const ASSENT_CHARACTERS: usize = 8;
 
+/// Words of an offer to go on if the person likes what was said: `if that works for you, I will …`.
+static OFFERS: WordList = word_list!("answers: conditional offers");
+/// Number of last sentences of an answer in which such an offer stands.
+const OFFERED_WITHIN: usize = 3;
+/// Longest message that only takes it, in UTF-16 units.
+const LONGEST_TAKING: usize = 60;
+
 /// The reply of a person to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -248,6 +255,24 @@ fn recommended(before: &[&str]) -> Option<Answered> {
     let text = clip_sentences(&without_bold(&one_line(advice)), LONGEST_QUESTION);
     let item = format!("{AGREED}{text}");
     is_sized(advice).then_some(Answered { item, is_bare: false, is_verdict: true })
+}
+
+/// What a person agrees to whose short message only agrees or points back (`that plan, please`), if `answer` ends with an
+/// offer to go on if they like what was said. It is the sentence before the offer.
+pub(super) fn taken_offer(message: &str, answer: &str) -> Option<String> {
+    let message = message.trim();
+    if utf16_len(message) > LONGEST_TAKING || message.contains(['\n', '?', '\u{ff1f}']) || has_name(message) {
+        return None;
+    }
+    let takes = match verdict(message) {
+        Some(verdict) => verdict == Verdict::Assent,
+        None => POINTING.is_said(message) && !reports(message),
+    };
+    let all = own_sentences(answer);
+    let first = all.len().saturating_sub(OFFERED_WITHIN);
+    let offer = (first..all.len()).rev().find(|at| OFFERS.is_said(all[*at])).filter(|_| takes)?;
+    let what = all[..offer].iter().rfind(|one| is_sized(one) && says_something(one) && !is_question(one))?;
+    Some(format!("{AGREED}{}", clip_sentences(&without_bold(&one_line(what)), LONGEST_QUESTION)))
 }
 
 /// Whether a sentence says that it recommends something.
@@ -581,6 +606,44 @@ fn points_back(question: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_agreement_takes_what_stands_before_an_offer() {
+        for (message, answer, expected) in [
+            (
+                "Yes, that plan please",
+                "There are two ways. I would load the map only on the page for guests. If that works for you, I will start.",
+                "I would load the map only on the page for guests.",
+            ),
+            (
+                "ja, so machen wir das",
+                "Die Karte wird nur auf der Seite der Gäste geladen. Wenn das passt, setze ich es um.",
+                "Die Karte wird nur auf der Seite der Gäste geladen.",
+            ),
+            (
+                "その方針でお願いします！",
+                "**結論：地図はゲストのページだけで読み込むのが安全です。** この方針でよければ実装します。",
+                "結論：地図はゲストのページだけで読み込むのが安全です。",
+            ),
+            (
+                "好的，就这样",
+                "只在访客页面上加载地图比较安全。如果没问题，我就开始修改。",
+                "只在访客页面上加载地图比较安全。",
+            ),
+        ] {
+            assert_eq!(taken_offer(message, answer), Some(format!("{AGREED}{expected}")), "{message}");
+        }
+        let answer = "The map is loaded on the page for guests. If that works for you, I will start.";
+        for message in [
+            "No, load it everywhere",
+            "Does that work offline?",
+            "It crashes on the page for guests",
+            "Rename src/map.rs to src/chart.rs",
+        ] {
+            assert_eq!(taken_offer(message, answer), None, "{message}");
+        }
+        assert_eq!(taken_offer("yes", "The map is loaded. All tests pass."), None);
+    }
 
     #[test]
     fn only_an_instruction_asks_to_try() {

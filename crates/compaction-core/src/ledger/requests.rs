@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{agrees, agrees_first, answered, answers_points, begins_work, only_answers, tells_state};
+use super::answers::{
+    agrees, agrees_first, answered, answers_points, begins_work, only_answers, taken_offer, tells_state,
+};
 use super::bold::without_bold;
 use super::choices::{
     advised, chosen, chosen_by_name, chosen_for_questions, labelled_option, named, names_option, offered, stems, taken,
@@ -667,6 +669,11 @@ impl<'a> Dialogue<'a> {
         // Who begins with an assent to an answer that recommends one of its options takes that one.
         if let Some(option) = advised(&newest.text).filter(|_| agrees_first(text)) {
             return notes.add(NoteKind::Decision, &format!("{AGREED}{option}"), place, false);
+        }
+        // What the person says in so few words is told by what they agree to.
+        if let Some(agreed) = taken_offer(text, &newest.text) {
+            notes.remove(NoteKind::Decision, &format!("{DECIDED}{}", one_line(text)));
+            return notes.add(NoteKind::Decision, &agreed, place, false);
         }
         if is_long || of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
