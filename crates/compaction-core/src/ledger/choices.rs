@@ -233,7 +233,7 @@ pub(super) fn labelled_option(sign: &str, answer: &str) -> Option<String> {
 }
 
 /// Whether a message is a copy of one of the options that an answer offered, as from a menu.
-pub(super) fn copies_option(message: &str, offered: &str) -> bool {
+pub(crate) fn copies_option(message: &str, offered: &str) -> bool {
     let message = message.trim();
     // An option that is only a number says nothing.
     if message.contains('\n') || utf16_len(message) < SHORTEST_COPY {

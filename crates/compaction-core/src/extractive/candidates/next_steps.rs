@@ -8,7 +8,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::answers::{agrees_with_person, is_assent};
 use crate::ledger::bold::without_bold;
-use crate::ledger::choices::{chosen, whole};
+use crate::ledger::choices::{chosen, copies_option, whole};
 use crate::ledger::closed_requests::{asks_for_change, has_question, is_theory};
 use crate::ledger::commands::{is_check, only_looks};
 use crate::ledger::completed::finished_list;
@@ -274,6 +274,8 @@ impl<'a> Builder<'a> {
     /// The request of the turn that follows, or the latest one, with its position.
     fn newest_request(&self) -> Option<(&'a str, u64)> {
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.resumes());
+        // A copy of an option says no more than that the work goes on.
+        let of_turn = of_turn.filter(|turn| !self.copies_option(turn));
         let of_turn = of_turn.map(|turn| (turn, u64::MAX));
         of_turn.or_else(|| self.latest().map(|latest| (latest.text.as_str(), latest.position)))
     }
@@ -313,7 +315,8 @@ impl<'a> Builder<'a> {
     fn in_short(&self, request: &str) -> String {
         if let Some(turn) = self.turn_request.filter(|turn| !is_substantive(turn)) {
             let answered = || self.answered_by(turn, u64::MAX).filter(|said| said.starts_with(IN_ANSWER));
-            if let Some(meant) = self.chosen_option(turn).or_else(answered) {
+            let meant = self.chosen_option(turn).or_else(answered);
+            if let Some(meant) = meant.filter(|_| !self.copies_option(turn)) {
                 return format!("{} ({meant})", clip(&one_line(turn), SHORTEST_ORDER));
             }
         }
@@ -484,6 +487,11 @@ impl<'a> Builder<'a> {
             let item = format!("{OLD_PLAN}{}", clip(&tasks.join("; "), LONGEST_EARLIER));
             self.pool.add(Section::NextSteps, &item, Origin::at(plan.position), Rank::Low);
         }
+    }
+
+    /// Whether a message is a copy of an option of the newest answer.
+    fn copies_option(&self, message: &str) -> bool {
+        self.chosen_option(message).is_some_and(|option| copies_option(message, &option))
     }
 
     /// The option of the newest answer that a message chooses.

@@ -48,3 +48,21 @@ fn a_turn_that_a_harness_begins_goes_on_with_the_request_before_it() {
     assert!(!of_turn.contains("Visible Files") && !of_turn.contains("environment_details"), "{of_turn}");
     assert!(Ledger::collect(&prepared(&turn[..1]), None, tools()).is_empty());
 }
+
+#[test]
+fn a_turn_that_copies_an_option_goes_on_with_the_request_before_it() {
+    let mut messages = asked_before();
+    messages.push(user("Write the shelf of the shop. It has three boards."));
+    let options = "The plan is ready. There are two ways:\n\n1. Step by step, with a review after each board\n2. All boards \
+                   at once\n\nWhich way do you want?";
+    messages.push(says(options, "stop"));
+    let next = |words: &str| {
+        let turn = [user(words), runs("1", "cargo build"), returns("1", "ok", false)];
+        let (of_history, _) = split(&messages, &turn);
+        SummaryDocument::parse(&of_history).body[Section::NextSteps][0].clone()
+    };
+    let copied = next("1. Step by step, with a review after each board");
+    assert!(copied.starts_with("Go on with: Write the shelf of the shop."), "{copied}");
+    let named = next("1");
+    assert!(named.starts_with("Go on with: 1 (1. Step by step"), "{named}");
+}
