@@ -37,8 +37,8 @@ use crate::ledger::{Ledger, Request, RequestWeight, Statement};
 use crate::summary::{Section, SummaryKind};
 use blocked::still_reported;
 pub(super) use done::LONG_SUMMARY;
-pub(super) use done::standing_milestones;
 use done::{FileStates, UndoneTurns, milestones};
+pub(super) use done::{MOST_MILESTONES, standing_milestones};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Longest repeated request, in UTF-16 units.

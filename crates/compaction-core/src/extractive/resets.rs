@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::candidates::standing_milestones;
+use super::candidates::{MOST_MILESTONES, standing_milestones};
 use crate::ledger::completed::TICKS;
 use crate::ledger::constraints::holds_for_good;
 use crate::ledger::notes::{COMMITTED, RESET_TO};
@@ -39,12 +39,14 @@ fn leave_out_commits(statements: &[Statement], discarded: &mut Vec<bool>) {
     let is_milestone = |one: &&Statement| one.voice == Voice::Milestone;
     let standing = standing_milestones(statements.iter().filter(is_milestone));
     let standing: HashSet<*const Statement> = standing.into_iter().map(std::ptr::from_ref).collect();
-    let is_commit = |one: &Statement| one.voice == Voice::Milestone && one.text.starts_with(COMMITTED);
-    let is_gone = |one: &&Statement| is_commit(one) && !standing.contains(&std::ptr::from_ref(*one));
-    let gone: Vec<&Statement> = statements.iter().filter(is_gone).collect();
+    // Nobody looks at older ones, so they are not known to be gone.
+    let newest = statements.iter().rev().filter(is_milestone).take(MOST_MILESTONES);
+    let commits = newest.filter(|one| one.text.starts_with(COMMITTED));
+    let gone: Vec<&Statement> = commits.filter(|one| !standing.contains(&std::ptr::from_ref(*one))).collect();
     if gone.is_empty() {
         return;
     }
+    let is_gone = |one: &Statement| gone.iter().any(|gone| std::ptr::eq(*gone, one));
     discarded.resize(statements.len(), false);
     let resets = statements.iter().filter(is_milestone).filter(|one| one.text.starts_with(RESET_TO));
     let last_reset = resets.map(|one| one.position).max().unwrap_or_default();
@@ -52,7 +54,7 @@ fn leave_out_commits(statements: &[Statement], discarded: &mut Vec<bool>) {
     // The call that wrote the message of a commit is right before its result.
     let calls: HashSet<u64> = before_reset.flat_map(|one| [one.position, one.position.saturating_sub(1)]).collect();
     for (at, one) in statements.iter().enumerate() {
-        discarded[at] |= is_gone(&one) || one.voice == Voice::Action && calls.contains(&one.position);
+        discarded[at] |= is_gone(one) || one.voice == Voice::Action && calls.contains(&one.position);
     }
 }
 

@@ -76,6 +76,10 @@ const ASSENT_CHARACTERS: usize = 8;
 
 /// Words of an offer to go on if the person likes what was said: `if that works for you, I will …`.
 static OFFERS: WordList = word_list!("answers: conditional offers");
+/// Most words, and characters of a script without spaces, of a message that takes it with such words: `that plan, please`.
+const TAKING_WORDS: usize = 6;
+const TAKING_CHARACTERS: usize = 14;
+static TAKING: WordList = word_list!("answers: taking an offer");
 /// Number of last sentences of an answer in which such an offer stands.
 const OFFERED_WITHIN: usize = 3;
 /// Longest message that only takes it, in UTF-16 units.
@@ -264,9 +268,13 @@ pub(super) fn taken_offer(message: &str, answer: &str) -> Option<String> {
     if utf16_len(message) > LONGEST_TAKING || message.contains(['\n', '?', '\u{ff1f}']) || has_name(message) {
         return None;
     }
+    let plain = normalised(message);
+    let is_brief = plain.split_whitespace().count() <= TAKING_WORDS && unspaced(&plain) <= TAKING_CHARACTERS;
+    // More words than an assent may change what was offered.
     let takes = match verdict(message) {
-        Some(verdict) => verdict == Verdict::Assent,
-        None => POINTING.is_said(message) && !reports(message),
+        Some(Verdict::Refusal) => false,
+        Some(Verdict::Assent) if only_agrees(message, &plain) => true,
+        _ => is_brief && TAKING.is_said_in(message, &plain) && !reports(message),
     };
     let all = own_sentences(answer);
     let first = all.len().saturating_sub(OFFERED_WITHIN);
@@ -639,10 +647,14 @@ mod tests {
             "Does that work offline?",
             "It crashes on the page for guests",
             "Rename src/map.rs to src/chart.rs",
+            "Make it bigger",
+            "Yes, but load it for the owners of the shop and for their guests, too",
         ] {
             assert_eq!(taken_offer(message, answer), None, "{message}");
         }
         assert_eq!(taken_offer("yes", "The map is loaded. All tests pass."), None);
+        let answer = "地図はゲストのページだけで読み込むのが安全です。よければ実装します。";
+        assert_eq!(taken_offer("その色を赤にお願いします", answer), None);
     }
 
     #[test]

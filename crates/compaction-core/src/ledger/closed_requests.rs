@@ -82,10 +82,11 @@ static UNDO_ORDERS: WordList = word_list!("closed requests: undo orders");
 /// Verbs that are such an order alone or before one of [`UNDONE_THINGS`].
 static UNDO_VERBS: WordList = word_list!(SPACED, "closed requests: undo verbs");
 static UNDONE_THINGS: WordList = word_list!(SPACED, "closed requests: undone things");
-/// What a person says who undid changes.
+/// What a person says who undid all changes.
 static UNDID: WordList = word_list!("closed requests: undid");
-/// Verbs with which they say so, before one of [`UNDONE_THINGS`] or alone.
+/// Verbs with which they say so, and the words for all changes behind them.
 static UNDID_VERBS: WordList = word_list!(SPACED, "closed requests: undid verbs");
+static UNDID_THINGS: WordList = word_list!(SPACED, "closed requests: undid things");
 /// Words before such an order.
 static UNDO_FILLERS: WordList = word_list!(SPACED, "rules: fillers");
 /// Number of first clauses of a message that may be such an order.
@@ -788,19 +789,17 @@ pub(super) fn orders_undo(message: &str) -> bool {
     start.split(marks).take(UNDO_WITHIN).any(orders) && !is_question()
 }
 
-/// Whether a person says in the first sentences of a message that they undid what was changed: `I reverted everything`.
-/// `I reverted the colours of the page` is about a part.
+/// Whether a person says in the first sentences of a message that they undid all that was changed: `I reverted everything`.
+/// `I reverted it` may be about the last change alone.
 pub(super) fn tells_undoing(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
     let marks = [',', '.', '!', '?', ';', ':', '\n', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}', '\u{ff1f}'];
     start.split_inclusive(marks).any(|clause| {
         let words = normalised(clause);
-        let is_thing = |rest: &str| rest.trim().is_empty() || UNDONE_THINGS.starts(rest);
-        let is_told = || {
-            let all = || UNDID_VERBS.found_in(&words).any(|(at, verb)| is_thing(&words[at + verb.len()..]));
-            UNDID.is_said_in(clause, &words) || all()
-        };
-        !clause.ends_with(['?', '\u{ff1f}']) && is_told() && !is_conditional(clause)
+        let has_verb = || UNDID_VERBS.found_in(&words).any(|(at, verb)| UNDID_THINGS.starts(&words[at + verb.len()..]));
+        !clause.ends_with(['?', '\u{ff1f}'])
+            && (UNDID.is_said_in(clause, &words) || has_verb())
+            && !is_conditional(clause)
     })
 }
 

@@ -114,10 +114,10 @@ pub(crate) fn is_sized(sentence: &str) -> bool {
 /// Whether a sentence of the model only announces what it will do.
 pub(crate) fn is_announcement(sentence: &str) -> bool {
     let start = prefix_utf16(sentence, ANNOUNCED_WITHIN);
-    ANNOUNCEMENTS.may_start(start) && {
-        let words = first_words(start, WORDS_OF_STATE);
-        ANNOUNCEMENTS.starts(&first_words(start, ANNOUNCEMENT_WORDS)) && !tells_state(&words)
-    } || !sentence.is_ascii() && is_unspaced_announcement(sentence)
+    ANNOUNCEMENTS.may_start(start)
+        && ANNOUNCEMENTS.starts(&first_words(start, ANNOUNCEMENT_WORDS))
+        && !tells_state(&first_words(start, WORDS_OF_STATE))
+        || !sentence.is_ascii() && is_unspaced_announcement(sentence)
 }
 
 /// Words for the present time at the beginning of a sentence.

@@ -672,7 +672,8 @@ impl<'a> Dialogue<'a> {
         }
         // What the person says in so few words is told by what they agree to.
         if let Some(agreed) = taken_offer(text, &newest.text) {
-            notes.remove(NoteKind::Decision, &format!("{DECIDED}{}", one_line(text)));
+            let own = format!("{DECIDED}{}", one_line(text));
+            notes.take(NoteKind::Decision, |note| note.position == place.position && note.text == own);
             return notes.add(NoteKind::Decision, &agreed, place, false);
         }
         if is_long || of_turn.clone().any(|answer| tells_state(text, &answer.text)) {

@@ -1,5 +1,7 @@
 //! Rules: messages of a person that only say how the work is to be done, and for how long a rule applies.
 
+use std::borrow::Cow;
+
 use super::answers::begins_work;
 use super::choices::{stems, takes_option};
 use super::closed_requests::{PERSISTING, subjects};
@@ -374,7 +376,10 @@ pub(crate) fn is_of_mission(rule: &str) -> bool {
 /// without spaces. Words of politeness name nothing.
 fn named(text: &str) -> Vec<String> {
     let mut all: Vec<String> = capitals(text).map(str::to_owned).collect();
-    let plain = POLITE.iter().fold(text.to_owned(), |text, words| text.replace(words, " "));
+    let plain = match has_piece(text, POLITE) {
+        true => Cow::Owned(POLITE.iter().fold(text.to_owned(), |text, words| text.replace(words, " "))),
+        false => Cow::Borrowed(text),
+    };
     all.extend(subjects(&plain).into_iter().filter(|subject| is_pair(subject)));
     all.extend(shared_stems(text).into_iter().filter(|stem| !stem.contains(is_unspaced)));
     all.sort_unstable();

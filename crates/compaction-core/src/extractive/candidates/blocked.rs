@@ -63,7 +63,7 @@ impl Builder<'_> {
         let saved = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
         let saved_at = saved.clone().find(|one| one.text.starts_with(COMMITTED) || one.text.starts_with(PUSHED));
         let saved_at = saved_at.map_or(0, |one| one.position);
-        let settled_at = saved_at.max(self.goal_reached_at());
+        let settled_at = saved_at.max(goal_reached_at(self.with_turn));
         let given_up = self.given_up();
         // In a short summary, the reason matters more than the whole command.
         let longest = (self.units / SUBJECT_PART).clamp(SHORTEST_SUBJECT, LONGEST_SUBJECT);
@@ -239,7 +239,7 @@ impl Builder<'_> {
             .rev()
             .filter(|one| one.voice == Voice::Milestone)
             .filter(|one| one.text.starts_with(COMMITTED));
-        let commit = committed.next().filter(|_| self.goal_reached_at() > ledger.code_changed_at());
+        let commit = committed.next().filter(|_| goal_reached_at(self.with_turn) > ledger.code_changed_at());
         let requests = requests.enumerate();
         for (at, request) in requests.take_while(|(at, one)| *at < REPORTS || unanswered.contains(&one.position)) {
             // A check that passed and a commit of the change settle it as far as the model can.
@@ -307,17 +307,13 @@ impl Builder<'_> {
         }
     }
 
-    fn goal_reached_at(&self) -> u64 {
-        goal_reached_at(self.with_turn)
-    }
-
     /// What the answers to the requests before the newest one say that they did not achieve, if no goal of the work
     /// succeeded since and the model did not come back to it.
     fn unsolved_before(&mut self) {
         let ledger = self.with_turn;
         let asked = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
         let asked: Vec<u64> = asked.map(|request| request.position).take(REPORTS + 1).collect();
-        let succeeded_at = self.goal_reached_at();
+        let succeeded_at = goal_reached_at(self.with_turn);
         let of_model = || ledger.statements.iter().rev().filter(|one| one.is_of_model());
         let given_up = self.given_up();
         for turn in asked.windows(2) {

@@ -380,7 +380,7 @@ impl UndoneTurns {
 }
 
 /// Number of newest milestones that are compared. Each one that moves a branch back looks at all before it.
-const MOST_MILESTONES: usize = 2048;
+pub(in crate::extractive) const MOST_MILESTONES: usize = 2048;
 
 /// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch, and
 /// commits. A commit is dropped if it was amended, squashed, replaced by a push, or deleted with a branch that was

@@ -285,6 +285,9 @@ fn work_that_a_person_took_back_is_not_done() {
     }
     for words in [
         "I reverted the colours of the page last week. Now explain how the menu finds its guests.",
+        "I reverted it. Now explain how the menu finds its guests.",
+        "元に戻したいです。メニューの仕組みを説明してください。",
+        "Du hast die Änderungen rückgängig gemacht. Erkläre bitte, wie das Menü die Gäste findet.",
         "If I reverted everything, would the menu still work?",
         "Should I have reverted it? Explain how the menu finds its guests.",
     ] {

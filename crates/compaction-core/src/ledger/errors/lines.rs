@@ -287,8 +287,11 @@ pub(in crate::ledger) fn worth(line: &str) -> Worth {
 /// Whether a short line says with a phrase what is missing or did not work. Single words such as `timeout` say it in any
 /// text.
 pub(in crate::ledger) fn says_what_lacks(line: &str) -> bool {
-    let is_short = line.len() <= SHORT;
-    is_short && FAILURE_PHRASES.iter().any(|phrase| line.to_lowercase().contains(phrase)) && worth(line) == Worth::Word
+    if line.len() > SHORT {
+        return false;
+    }
+    let lower = line.to_lowercase();
+    FAILURE_PHRASES.iter().any(|phrase| lower.contains(phrase)) && worth(line) == Worth::Word
 }
 
 /// Most bytes of such a line.
