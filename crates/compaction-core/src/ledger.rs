@@ -45,6 +45,7 @@ mod deciding;
 mod decision_tables;
 mod definitions;
 mod delegations;
+mod documents;
 mod earlier_summary;
 pub(crate) mod errors;
 mod failing;

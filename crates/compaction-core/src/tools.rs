@@ -198,6 +198,24 @@ pub fn plan_text(call: &ToolCall) -> Option<String> {
     lines.clone().any(|line| !is_item(&line)).then(|| text.to_owned()).filter(|_| lines.count() > 1)
 }
 
+/// The documents that a call writes, each as a whole: their paths and their texts.
+pub(crate) fn written_texts(call: &ToolCall, tools: &FileTools) -> Vec<(String, String)> {
+    let Some(arguments) = call.arguments.as_ref().map(unpacked) else { return Vec::new() };
+    let action = classify(call, tools);
+    let [file] = action.files() else { return Vec::new() };
+    let members = arguments.as_object().unwrap_or_default();
+    let texts = members.iter().filter_map(|(_, value)| value.as_str());
+    let Some(text) = texts.chain(arguments.as_str()).max_by_key(|text| text.len()) else { return Vec::new() };
+    match changes_in_text(text) {
+        Some(changes) => {
+            let new = changes.into_iter().filter(|change| change.removed.is_empty());
+            new.filter_map(|change| Some((change.path?.to_owned(), change.added.join("\n")))).collect()
+        }
+        None if file.access == FileAccess::Write => vec![(file.path.clone(), text.to_owned())],
+        None => Vec::new(),
+    }
+}
+
 /// If a name is in two lists, modifying takes precedence over reading.
 fn listed(name: &str, tools: &FileTools) -> Option<FileAccess> {
     let lists = [(&tools.edit, FileAccess::Edit), (&tools.write, FileAccess::Write), (&tools.read, FileAccess::Read)];

@@ -507,7 +507,8 @@ impl Item {
             self.text.push_str(&statement.text);
         } else {
             // A heading before several items is given once.
-            let own = if statement.is_of_model() { own_words(&self.newest, &statement.text) } else { &statement.text };
+            let has_frame = statement.is_of_model() || statement.voice == Voice::Document;
+            let own = if has_frame { own_words(&self.newest, &statement.text) } else { &statement.text };
             let is_under = own.len() < statement.text.len() && statement.text.starts_with(self.newest.as_str());
             if is_under && !self.newest.ends_with(COLONS) {
                 self.text.push(':');
@@ -613,6 +614,7 @@ fn label(voice: Voice) -> &'static str {
         Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted => "Assistant: ",
         Voice::Action | Voice::Milestone => "Work: ",
         Voice::Quote => "Quoted: ",
+        Voice::Document => "Written in ",
         Voice::Summary => "Earlier: ",
     }
 }

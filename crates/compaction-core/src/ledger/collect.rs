@@ -16,6 +16,7 @@ use super::commands::core_command;
 use super::completed::{is_call, is_qualified, reports_all_done};
 use super::cues::{is_substantive, is_trivial};
 use super::delegations;
+use super::documents::{self, Document};
 use super::errors::{Errors, is_failed_request};
 use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
@@ -99,6 +100,10 @@ pub struct Collector<'a> {
     newest_calls: NewestCalls<'a>,
     /// The statements of the calls in the newest message by their ids, with its position.
     said_by_calls: HashMap<String, (u64, Vec<String>)>,
+    /// The documents that each call of the newest answer writes.
+    documents: HashMap<String, Vec<Document>>,
+    /// The decisions in each document, by its name.
+    documented: HashMap<String, Vec<String>>,
     pinned: Vec<EntryId>,
     left_out: LeftOut,
     asked: Asked,
@@ -168,6 +173,8 @@ impl<'a> Collector<'a> {
             new_tasks: NewTasks::default(),
             newest_calls: NewestCalls::default(),
             said_by_calls: HashMap::default(),
+            documents: HashMap::default(),
+            documented: HashMap::default(),
             pinned: Vec::new(),
             left_out: LeftOut::default(),
             asked: Asked::default(),
@@ -278,6 +285,9 @@ impl<'a> Collector<'a> {
                 }
                 let lines =
                     self.actions.end(place, tool_call_id, Some(&prepared.message), &text, *is_error, &mut self.errors);
+                if let Some(written) = self.documents.remove(tool_call_id).filter(|_| !is_error) {
+                    self.read_documents(&written, place);
+                }
                 let has_committed = lines.iter().any(|(_, line)| line.starts_with(COMMITTED));
                 for (voice, line) in lines {
                     self.statements.add_line(voice, place, &line);
@@ -869,6 +879,7 @@ impl<'a> Collector<'a> {
         self.dialogue.read_model(place, text, stop);
         let mut is_step = false;
         self.said_by_calls.clear();
+        self.documents.clear();
         for (number, call) in assistant.tool_calls().enumerate() {
             if number == 0 {
                 self.errors.go_on();
@@ -892,6 +903,12 @@ impl<'a> Collector<'a> {
                 self.plan.take(&plan, place.position);
                 self.new_tasks.begin(&call.id, &plan, &self.plan);
                 self.read_plan_text(call, place);
+            }
+            if content.changes_files {
+                let documents = documents::documents(call, self.tools);
+                if !documents.is_empty() {
+                    self.documents.insert(call.id.clone(), documents);
+                }
             }
             self.read_arguments(call, content.changes_files, place);
         }
@@ -937,6 +954,25 @@ impl<'a> Collector<'a> {
         if self.notes.has(NoteKind::Decision, is_gone) {
             let gone = self.notes.take(NoteKind::Decision, is_gone);
             self.statements.drop_newest(|one| gone.iter().any(|note| note.text == one.text));
+        }
+    }
+
+    /// Reads documents of the work that the model wrote.
+    fn read_documents(&mut self, written: &[Document], place: SourcePosition<'a>) {
+        for Document { name, text } in written {
+            let text = with_joined_lines(text.as_str().into());
+            let mut parts: Vec<Part<'_>> = parts(&text).collect();
+            let decisions = documents::decisions(&parts);
+            parts.retain(|part| !matches!(part, Part::Sentence(text) if decisions.contains(text)));
+            self.statements.add_document(place, name, &parts);
+            self.dialogue.add_decisions(place, &parts, (true, false), &mut self.notes);
+            let decisions: Vec<String> = decisions.into_iter().map(one_line).collect();
+            for decision in &decisions {
+                self.notes.add(NoteKind::Decision, decision, place, false);
+            }
+            let earlier = self.documented.insert(name.clone(), decisions.clone()).unwrap_or_default();
+            let is_gone = |note: &Note| earlier.contains(&note.text) && !decisions.contains(&note.text);
+            self.notes.take(NoteKind::Decision, is_gone);
         }
     }
 

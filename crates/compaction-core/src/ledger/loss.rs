@@ -508,6 +508,7 @@ fn speaker(statement: &Statement) -> &'static str {
         Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted => "Assistant",
         Voice::Action | Voice::Milestone => "Work",
         Voice::Quote => "Quoted",
+        Voice::Document => "Written in",
         Voice::Summary => "Earlier",
     }
 }

@@ -169,7 +169,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
                     || is_past && one.voice == Voice::Remark && is_mere_remark(&one.text)
             }
             Voice::Quote => EDIT_MARKS.iter().any(|mark| one.text.contains(mark)),
-            Voice::Action | Voice::Milestone | Voice::Summary => false,
+            Voice::Action | Voice::Milestone | Voice::Document | Voice::Summary => false,
         });
         before = Some(one);
     }

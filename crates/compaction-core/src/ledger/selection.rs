@@ -330,6 +330,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         Voice::Action => 0.7,
         Voice::Milestone => 1.1,
         Voice::Quote => 0.3,
+        Voice::Document => 0.8,
         Voice::Summary => 1.6,
     };
     let place = match statement.number {

@@ -57,6 +57,8 @@ stored_by_name! {
         Milestone = "milestone",
         /// It is code or pasted text: a log, a trace, data.
         Quote = "quote",
+        /// The model wrote it into a document, such as a plan or a specification.
+        Document = "document",
         /// It comes from an earlier summary.
         Summary = "summary",
     }
@@ -129,6 +131,22 @@ impl Statements {
     /// Adds a text that no participant of the conversation wrote.
     pub(super) fn add_quoted(&mut self, place: SourcePosition<'_>, text: &str) {
         self.add_parts(place, parts(text), (&[], 0), |_| Voice::Quote);
+    }
+
+    /// Adds what the model wrote into a document, instead of what it wrote there before. Each statement begins with the
+    /// `name` of the document.
+    pub(super) fn add_document(&mut self, place: SourcePosition<'_>, name: &str, parts: &[Part<'_>]) {
+        let frame = format!("{name}: ");
+        let is_earlier = |one: &Statement| one.voice == Voice::Document && one.text.starts_with(&frame);
+        if self.list.iter().any(is_earlier) {
+            let before = self.list[..self.newest].iter().filter(|one| is_earlier(one)).count();
+            self.newest -= before;
+            self.list.retain(|one| !is_earlier(one));
+            self.bytes = self.list.iter().map(|one| one.text.len()).sum();
+        }
+        let told: Vec<Part<'_>> = parts.iter().copied().filter(|part| matches!(part, Part::Sentence(_))).collect();
+        let frames = vec![Some(frame); told.len()];
+        self.add_parts(place, told.into_iter(), (&frames, 0), |_| Voice::Document);
     }
 
     /// Adds an answer of the model. `frames` has the words to put before each of its parts.

@@ -320,3 +320,25 @@ fn of_two_choices_between_the_same_things_only_the_later_one_is_told() {
     let told = decisions_after(&[first, second, "translate the title of the page"]);
     assert!(is_told(&told, second) && !is_told(&told, first), "{told:?}");
 }
+
+#[test]
+fn what_the_model_writes_into_a_plan_is_told_with_the_name_of_the_file() {
+    let write = |id: &str, text: &str, is_error: bool| {
+        let arguments = serde_json::json!({"path": "docs/adr/0002-orders.md", "content": text}).to_string();
+        [calls(id, "write", &arguments), returns(id, if is_error { "no room left" } else { "ok" }, is_error)]
+    };
+    let summary = |changes: &[Arc<Message>]| {
+        let asked = [user("Write down how the orders of the shop are stored")];
+        text_of(&history(&prepared(&[&asked, changes, &[says("The record is written.", "stop")]].concat())))
+    };
+    let first = "# Orders\n\n## Decision\n\nEach order is one row of `orders.db`.\n\n## Numbers\n\n- At most 4,000 orders a day";
+    let second = "# Orders\n\n## Decision\n\nEach order is one file.";
+    let told = summary(&write("1", first, false));
+    let decisions = &SummaryDocument::parse(&told).body[Section::Decisions];
+    assert_eq!(decisions[..], ["Each order is one row of `orders.db`."]);
+    assert!(told.contains("- Written in 0002-orders.md: At most 4,000 orders a day"), "{told}");
+    assert!(!summary(&write("1", first, true)).contains("4,000"), "nothing was written");
+    let rewritten = summary(&[write("1", first, false), write("2", second, false)].concat());
+    assert!(rewritten.contains("Each order is one file.") && !rewritten.contains("4,000"), "{rewritten}");
+    assert!(!rewritten.contains("one row of"), "the later text has replaced it: {rewritten}");
+}
