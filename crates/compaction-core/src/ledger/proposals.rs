@@ -55,10 +55,16 @@ pub(crate) fn is_proposal(answer: &str) -> bool {
         return true;
     }
     let (mut is_titled, mut items) = (false, 0);
+    let mut is_first = true;
     for line in prose(answer) {
         let text = without_marker(line);
         let bare = line.trim();
-        let is_heading = bare.starts_with('#') || bare.starts_with("**") && bare.trim_end_matches(':').ends_with("**");
+        // A copy of a screen has no marks of headings.
+        let is_bare_title = is_first && bare.ends_with(char::is_alphanumeric);
+        is_first &= bare.is_empty();
+        let is_heading = bare.starts_with('#')
+            || bare.starts_with("**") && bare.trim_end_matches(':').ends_with("**")
+            || is_bare_title;
         if is_heading && utf16_len(bare) <= LONGEST_TITLE {
             is_titled |= is_title(bare);
         } else if text.len() < bare.len() {
@@ -114,6 +120,7 @@ mod tests {
             "Once you approve, I split it into two modules.",
             "## Plan: two modules\n- a b\n- c d\n- e f",
             "## Plan zur Umstellung\n- a b\n- c d\n- e f",
+            "Plan for the printer\n\nFiles\n- a b\n- c d\n- e f",
             "## \u{5b9e}\u{65bd}\u{8ba1}\u{5212}\n- a b\n- c d\n- e f",
         ] {
             assert!(is_proposal(answer), "{answer}");
@@ -122,6 +129,7 @@ mod tests {
             "The parser is done.\n\n## Changes\n- a b\n- c d\n- e f",
             "I changed the plan of the tests.\n- a b\n- c d\n- e f",
             "## Plan\nAll of it is done.",
+            "The plan is done.\n- a b\n- c d\n- e f",
             "## Plan in docs/PLAN.md\n- a b\n- c d\n- e f",
             "**Plan comparison:**\n- free\n- for teams\n- for all",
             "The bot merges it once you approve it on the server.",

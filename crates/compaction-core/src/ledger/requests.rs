@@ -36,7 +36,7 @@ use super::rejections::rejections;
 use super::replies::{has_points, leading_label, replies, says_more};
 use super::resuming::{answers_back, breaks_off, continues_turn, is_approval, is_declaration, tells_broken_turn};
 use super::rules::{approves, goes_ahead, listed_rules, with_file};
-use super::rulings::{ruled, rules};
+use super::rulings::{changes, ruled, rules};
 use super::slash::RESETS;
 use super::standing::standing_wish;
 use super::stated::{SentencePlace, is_choice_of_person, is_way, leaves_open, settles, stated};
@@ -630,6 +630,17 @@ impl<'a> Dialogue<'a> {
         let replies = of_turn.clone().map(|answer| replies(text, &answer.text)).find(|replies| !replies.is_empty());
         if let Some(replies) = replies {
             return replies.iter().for_each(|reply| notes.add(NoteKind::Decision, reply, place, false));
+        }
+        let changes = changes(text, &newest.text);
+        if !changes.is_empty() {
+            let is_known = |change: &String| {
+                notes.has(NoteKind::Constraint, |note| note.position == place.position && note.text == *change)
+            };
+            let changes: Vec<String> = changes.into_iter().filter(|change| !is_known(change)).collect();
+            for change in changes {
+                notes.add(NoteKind::Decision, &format!("{DECIDED}{change}"), place, false);
+            }
+            return;
         }
         // A long message may choose in its first sentence and then argue.
         let is_long = utf16_len(text) > LONGEST_TYPED;

@@ -1,10 +1,15 @@
 //! Rulings: replies of a person that decide several points of an answer one by one: `(a) Files — yes. … (b) SQLite —
-//! no.`
+//! no.`, or that approve it with a list of changes.
 
-use super::answers::{Verdict, verdict};
+use super::answers::{Verdict, agrees, verdict};
 use super::bold::without_bold;
 use super::choices::stems;
-use super::text::{clip, normalised, one_line};
+use super::noise::praises_first;
+use super::proposals::is_proposal;
+use super::rules::approves;
+use super::stated::leaves_open;
+use super::statements::{sentences, without_marker};
+use super::text::{clip, normalised, one_line, unspaced};
 use crate::text::utf16_len;
 
 /// Longest subject of a point, in UTF-16 units.
@@ -45,6 +50,35 @@ pub(super) fn ruled(message: &str, answer: &str) -> (Option<String>, Option<Stri
 /// Whether a message decides on points of an answer. The rest of such a message mostly argues.
 pub(super) fn rules(message: &str) -> bool {
     !rulings(message).is_empty()
+}
+
+/// Fewest words of a change, or characters of a script without spaces, and most changes of one message.
+const FEWEST_WORDS: usize = 4;
+const FEWEST_CHARACTERS: usize = 8;
+const MOST_CHANGES: usize = 6;
+/// Longest change, in UTF-16 units.
+const LONGEST_CHANGE: usize = 240;
+
+/// The changes with which a message approves an `answer`, one for each item of its numbered list: `Approved, with two
+/// changes: 1. …`. What an item asks is none. After praise for finished work, such a list has new tasks.
+pub(super) fn changes(message: &str, answer: &str) -> Vec<String> {
+    let is_review = || (agrees(message) || praises_first(message)) && is_proposal(answer);
+    if !approves(message) && !is_review() {
+        return Vec::new();
+    }
+    // Items within an item explain it.
+    let lines = message.lines().filter(|line| !line.starts_with([' ', '\t']));
+    let items = lines.filter(|line| line.starts_with(|one: char| one.is_ascii_digit())).filter_map(behind_number);
+    let first = items.filter_map(|item| sentences(item).next());
+    let is_told = |one: &str| one.split_whitespace().count() >= FEWEST_WORDS || unspaced(one) >= FEWEST_CHARACTERS;
+    let is_change = |one: &&str| is_told(one) && !leaves_open(one);
+    first.filter(is_change).take(MOST_CHANGES).map(|one| clip(&one_line(one), LONGEST_CHANGE)).collect()
+}
+
+/// The text behind the number of an item.
+fn behind_number(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(|one: char| one.is_ascii_digit());
+    rest.strip_prefix(['.', ')']).filter(|rest| rest.starts_with(' ')).map(|rest| without_marker(rest.trim_start()))
 }
 
 /// The subject of a point: in the words of the person if the answer mentions it, or else in those of the answer.
@@ -153,5 +187,20 @@ mod tests {
         }
         assert!(rules("(a) One table \u{2014} yes."));
         assert!(!rules("Never use (a) tabs or (b) spaces."));
+    }
+
+    #[test]
+    fn an_approval_with_a_list_of_changes_decides_each_of_them() {
+        let plan = "Plan for the orders\n\n1. One table\n2. A lock\n3. A page";
+        let expected = ["Storage: keep the rows in one table.", "make the lock a required parameter"];
+        let list = "1. Storage: keep the rows in one table. It is enough.\n   - and no cache\n2. Is the page needed?\n\
+                    3. make the lock a required parameter";
+        for start in ["Approved, with two changes:", "Good plan so far. Two points:", "Looks good.", "Guter Plan."] {
+            assert_eq!(changes(&format!("{start}\n\n{list}"), plan), expected, "{start}");
+        }
+        let wide = "\u{597d}\u{7684}\n1. 全部数据只放在一个表中，不用缓存。\n2. 好";
+        assert_eq!(changes(wide, plan), ["全部数据只放在一个表中，不用缓存。"]);
+        assert!(changes(&format!("Looks good.\n{list}"), "The page is done.").is_empty(), "these are new tasks");
+        assert!(changes(&format!("Build these:\n{list}"), plan).is_empty());
     }
 }
