@@ -116,6 +116,8 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
     let verdict = verdict(first);
     let all = own_sentences(answer);
+    // An assent before a question of the person only says that they have read the answer.
+    let is_filler = || sentences(message).any(is_question);
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
         (Some(at), None) if takes_side(words, all[at]) => at,
@@ -124,7 +126,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         (Some(at), Some(Verdict::Assent))
             if is_routine(all[at]) || only_agrees(words, &plain) && !lets_choose(all[at]) =>
         {
-            return recommended(&all[..at]);
+            return recommended(&all[..at]).filter(|_| !is_filler());
         }
         (Some(at), Some(_)) => at,
         (Some(at), None)
@@ -132,6 +134,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         {
             at
         }
+        (None, Some(Verdict::Assent)) if is_filler() => return None,
         (None, Some(verdict)) => {
             let advice = all.iter().rposition(|sentence| advises(sentence) && is_sized(sentence));
             // An objection says what is wrong with what was said or done.
@@ -614,6 +617,17 @@ fn points_back(question: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_assent_before_a_question_agrees_to_nothing() {
+        let advice = "The server refuses the page. I recommend setting the address in its file.";
+        let asks = "ok. Are you able to open the page of the server?";
+        assert!(answered("ok, do it", advice).is_some());
+        assert_eq!(answered(asks, advice).map(|one| one.item), None);
+        let offer = format!("{advice} Shall I go on?");
+        assert!(answered("yes", &offer).is_some());
+        assert_eq!(answered("yes. Are you able to open the page of the server?", &offer).map(|one| one.item), None);
+    }
 
     #[test]
     fn a_short_agreement_takes_what_stands_before_an_offer() {

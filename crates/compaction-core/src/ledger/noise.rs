@@ -184,6 +184,11 @@ pub(super) fn says_nothing(text: &str) -> bool {
             && !has_name(text)
 }
 
+/// Whether a sentence of a model offers more.
+pub(crate) fn offers_help(text: &str) -> bool {
+    OFFERS.is_said(text)
+}
+
 /// Whether a sentence of a model only praises what the person asked.
 fn praises_question(text: &str) -> bool {
     text.len() <= MOST_BYTES

@@ -177,13 +177,13 @@ fn is_plain_title(text: &str) -> bool {
 }
 
 /// Whether a line begins with the mark of a list, and not with that of a heading or of bold text.
-pub(super) fn is_list_item(line: &str) -> bool {
+pub(crate) fn is_list_item(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches('>').trim_start();
     line.starts_with(|first: char| first.is_ascii_digit())
         || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
 }
 
-pub(super) fn is_title(line: &str, text: &str) -> bool {
+pub(crate) fn is_title(line: &str, text: &str) -> bool {
     let ends_with_colon = text.trim_end_matches('*').trim_end().ends_with([':', '\u{ff1a}']);
     let is_heading = line.trim_start().starts_with('#') || ends_with_colon;
     if !is_heading && !is_bold(line, text) || utf16_len(text) > LONGEST_TITLE {
