@@ -40,6 +40,8 @@ static WAYS: WordList = word_list!(SPACED, "stated: ways");
 static ALTERNATIVES: WordList = word_list!("stated: alternatives");
 /// Words before a reason.
 static REASONS: WordList = word_list!("stated: reasons");
+/// Words of a clause that denies something, as the reason of the clause before it.
+static NEGATIONS: WordList = word_list!(SPACED, "stated: negations");
 /// Words of a temporary choice.
 static PROVISIONAL: WordList = word_list!("stated: provisional");
 /// Objects that do not say what was chosen.
@@ -106,7 +108,12 @@ pub(super) fn stated(sentence: &str, told: SentencePlace) -> Option<Choice> {
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
-    if !MARKS.is_in(sentence) {
+    // A reason may stand behind a colon: `switched the upload to a.example: b.example has no such address`.
+    let reason = || {
+        let (before, behind) = sentence.split_once(": ")?;
+        Some(behind).filter(|_| denies(behind) && chooses(&normalised(before)))
+    };
+    if !MARKS.is_in(sentence) && reason().is_none() {
         return None;
     }
     let normal = normalised(sentence);
@@ -118,15 +125,12 @@ pub(super) fn stated(sentence: &str, told: SentencePlace) -> Option<Choice> {
         return None;
     }
     let has_alternative = ALTERNATIVES.is_said_in(sentence, &normal);
-    let has_reason = REASONS.is_said_in(sentence, &normal);
+    let has_reason = REASONS.is_said_in(sentence, &normal) || reason().is_some();
     let is_provisional = PROVISIONAL.is_in(&normal);
     let words: Vec<&str> = normal.split_whitespace().collect();
-    let made = if words.len() >= FEWEST_WORDS {
-        made(&words, &normal, is_final)
-    } else {
-        let is_long = sentence.chars().filter(|one| one.is_alphanumeric()).count() >= FEWEST_CHARACTERS;
-        (is_long && has_piece(sentence, FORMS.pieces)).then_some(Made::Done)
-    }?;
+    let is_long = || sentence.chars().filter(|one| one.is_alphanumeric()).count() >= FEWEST_CHARACTERS;
+    let by_piece = || (has_piece(sentence, FORMS.pieces) && is_long()).then_some(Made::Done);
+    let made = if words.len() >= FEWEST_WORDS { made(&words, &normal, is_final) } else { None }.or_else(by_piece)?;
     let is_marked = match made {
         Made::Chosen => true,
         Made::Way => !is_final && has_name(sentence),
@@ -145,6 +149,12 @@ pub(super) fn stated(sentence: &str, told: SentencePlace) -> Option<Choice> {
     let reasoned = with_reason(&plain);
     let has_reason = has_reason || reasoned.is_some();
     Some(Choice { item: reasoned.unwrap_or_else(|| plain.into_owned()), has_reason, is_made: true })
+}
+
+/// Whether a clause denies something, in a few words at least.
+fn denies(clause: &str) -> bool {
+    let words = normalised(clause);
+    words.split_whitespace().count() >= FEWEST_OF_PERSON && NEGATIONS.is_in(&words)
 }
 
 /// How a sentence makes a choice.
@@ -367,11 +377,19 @@ mod tests {
             ("On garde `axios` pour l'instant.", true),
             ("Uso un índice en vez de una lista.", true),
             ("沿用 `nom` 来解析，避免增加依赖。", true),
+            ("端口改为 `8081`，因为 `8080` 已被占用。", true),
+            ("I set the port to `8081` to avoid the one in use.", false),
+            ("Ich setze den Port auf `8081`, weil `8080` belegt ist.", false),
+            ("Imposto la porta a `8081` per evitare il conflitto.", true),
+            ("Переключаем загрузку на `b.example`: у `a.example` нет такого адреса.", true),
+            ("We switched the upload to `b.example`: `a.example` has no such address.", true),
         ] {
             assert!(stated(sentence, told(is_final)).is_some(), "{sentence}");
         }
         for (sentence, is_final) in [
             ("The footer now uses `dim` instead of `muted`.", true),
+            ("I changed these files: `a.rs`, `b.rs` and `c.rs`.", true),
+            ("In short: the page only opens when we set `open` with a name.", true),
             ("Stores the rank rather than the name.", true),
             ("The test is still trying to load `a.rs` instead of `b.rs`.", false),
             ("Let me use `rg` instead of `grep` here.", false),
