@@ -7,6 +7,7 @@ use super::faults::tells_fault;
 use super::notes::{CORRECTED, DECIDED, SAID_AFTER, undone};
 use super::problems::reports;
 use super::requests::WORK;
+use super::resuming::is_reference;
 use super::retractions::admits;
 use super::statements::sentences;
 use super::text::{WordList, has_piece, normalised, one_line, unspaced, word_list};
@@ -111,6 +112,7 @@ pub(super) fn agreed(message: &str, answer: &str) -> Option<String> {
         && is_substantive(message)
         && !message.contains(['?', '\u{ff1f}', '\u{bf}', '\n'])
         && !message.starts_with('/')
+        && !is_reference(message)
         && agrees_with_person(first)
         && !sentences(message).any(is_constraint)
         && !OPINIONS.is_said(message)
@@ -138,6 +140,9 @@ mod tests {
         for message in [
             "es vue, disculpa",
             "I meant the second table",
+            "ich meine nicht die Breite, sondern die Höhe",
+            "me refiero a la segunda tabla",
+            "我说的是第二个表格",
             "sorry, the second server",
             "nein, das ist Postgres",
             "no, it's the other server",

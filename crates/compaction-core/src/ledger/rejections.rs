@@ -6,6 +6,7 @@ use super::closed_requests::subjects;
 use super::constraints::is_constraint;
 use super::notes::{OBJECTED, ORDERED, REJECTED, SAID_OF, undone};
 use super::problems::reports;
+use super::stated::leaves_open;
 use super::statements::sentences;
 use super::text::{WordList, normalised, one_line, word_list};
 use crate::phrases::SPACED;
@@ -15,6 +16,8 @@ use crate::text::utf16_len;
 static PREFERRING: WordList = word_list!("rejections: preferring");
 /// Phrases with which a person refuses a thing.
 static NOT_WANTED: WordList = word_list!("rejections: not wanted");
+/// Phrases of an order to make something what it was before.
+static RESTORING: WordList = word_list!("rejections: restoring");
 /// First words of an order to remove something.
 static REMOVING: WordList = word_list!("rejections: removing");
 /// Words that say that something breaks a principle.
@@ -64,6 +67,8 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
             add(format!("{OBJECTED}\"{said}\""), false);
         } else if has(&PREFERRING) {
             add(format!("{REJECTED}\"{said}\"{SAID_OF}{}", undone(request)), false);
+        } else if has(&RESTORING) && !reports(sentence) && !leaves_open(sentence) {
+            add(format!("{ORDERED}\"{said}\""), false);
         } else if is_constraint(sentence) {
             // It is still there.
         } else if has(&NOT_WANTED) {
@@ -199,6 +204,13 @@ mod tests {
             ("get rid of the shadow", "get rid of the shadow"),
             ("supprime cette ombre", "supprime cette ombre"),
             ("deshazte de la sombra", "deshazte de la sombra"),
+            ("put the title back to how it was before", "put the title back to how it was before"),
+            ("bitte die Überschrift wieder zurücksetzen", "bitte die Überschrift wieder zurücksetzen"),
+            ("remets le titre comme avant", "remets le titre comme avant"),
+            ("vuelve a poner el título como estaba", "vuelve a poner el título como estaba"),
+            ("верни заголовок как было", "верни заголовок как было"),
+            ("标题改回原来的样子", "标题改回原来的样子"),
+            ("タイトルを元に戻してください", "タイトルを元に戻してください"),
         ] {
             assert_eq!(found(message, answer), [format!("{ORDERED}\"{ordered}\"")], "{message}");
         }
@@ -232,6 +244,8 @@ mod tests {
             "do you like the old one better before we ship?",
             "never use shadows",
             "make it better",
+            "is the title as it was before?",
+            "the title is not as it was before, it crashes",
             "继续",
         ] {
             assert_eq!(found(message, answer), none, "{message}");

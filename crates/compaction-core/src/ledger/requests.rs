@@ -34,7 +34,9 @@ use super::properties::properties;
 use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
 use super::replies::{has_points, leading_label, replies, says_more};
-use super::resuming::{answers_back, breaks_off, continues_turn, is_approval, is_declaration, tells_broken_turn};
+use super::resuming::{
+    answers_back, breaks_off, continues_turn, is_approval, is_declaration, is_reference, tells_broken_turn,
+};
 use super::rules::{approves, goes_ahead, listed_rules, with_file};
 use super::rulings::{changes, ruled, rules};
 use super::slash::RESETS;
@@ -507,6 +509,7 @@ impl<'a> Dialogue<'a> {
         is_under_way && tells_broken_turn(text)
             || is_approval(text)
             || is_declaration(text)
+            || is_reference(text)
             || continues_turn(text)
             || !self.is_waiting && newest.is_some_and(|newest| answers_back(text, &newest.text))
     }

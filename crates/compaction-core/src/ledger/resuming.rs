@@ -96,6 +96,33 @@ pub(crate) fn is_declaration(message: &str) -> bool {
     declares && lines.all(|line| !sentences(line).any(is_prose) || DECLARING.iter().any(|word| line.starts_with(word)))
 }
 
+/// Whether a message only refers to files, lines of a terminal or pictures, without a word: `@build.log:12-40`,
+/// `[Image #2]`. It shows something for the request before it.
+pub(crate) fn is_reference(message: &str) -> bool {
+    let message = message.trim();
+    let is_file = |word: &str| word.strip_prefix('@').is_some_and(|rest| rest.contains(['.', '/', '\\']));
+    let without_pictures = PICTURES.iter().fold(message.to_owned(), |text, start| without_marks_of(&text, start));
+    let mut words = without_pictures.split_whitespace().peekable();
+    (words.peek().is_some() || without_pictures.len() < message.len()) && words.all(is_file)
+}
+
+/// Beginnings of the marks that an agent writes for pictures, up to the number.
+const PICTURES: [&str; 2] = ["[Image #", "[image #"];
+
+/// A text without the marks that begin with `start` and end with `]`.
+fn without_marks_of(text: &str, start: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, behind)) = rest.split_once(start) {
+        let Some((number, after)) = behind.split_once(']') else { break };
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        out.push_str(before);
+        rest = after;
+    }
+    out + rest
+}
+
 /// Beginnings of the last lines of an answer that stopped at the limit of a turn, and of those that a tool adds.
 const LIMITS_OF_TURNS: &[&str] = listed!(HARNESSES, "resuming: limits of turns");
 const CLOSING_LINES: &[&str] = listed!(HARNESSES, "resuming: closing lines");
@@ -131,7 +158,11 @@ pub(super) fn without_closing_lines(answer: &str) -> (&str, bool) {
 
 /// Whether a message asks for nothing itself, whatever was said before it.
 pub(crate) fn asks_for_nothing(message: &str) -> bool {
-    tells_broken_turn(message) || is_approval(message) || is_declaration(message) || continues_turn(message)
+    tells_broken_turn(message)
+        || is_approval(message)
+        || is_declaration(message)
+        || is_reference(message)
+        || continues_turn(message)
 }
 
 /// Whether `answer` only asks for what the model needs to know, and the message tells it.
@@ -210,5 +241,15 @@ mod tests {
         assert!(answers_back("the ones that show the prices", answer));
         assert!(!answers_back("add the prices to all pages", answer));
         assert!(!answers_back("the ones that show the prices", "I changed all pages. The tests pass."));
+    }
+
+    #[test]
+    fn a_message_that_only_refers_to_something_is_known() {
+        for message in ["@build.log:12-40", "@src/menu.rs @src/shop.rs:3-9", "[Image #2]", "[Image #1] [Image #2]"] {
+            assert!(is_reference(message), "{message}");
+        }
+        for message in ["", "@anna", "@src/menu.rs is wrong", "[Image #2] make it blue", "[Image]", "menu.rs"] {
+            assert!(!is_reference(message), "{message}");
+        }
     }
 }
