@@ -23,7 +23,7 @@ use crate::ledger::pasted::behind_terminal;
 use crate::ledger::problems::{is_conditional, is_waiting, pasted_error, reports};
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
-use crate::ledger::resuming::is_declaration;
+use crate::ledger::resuming::{is_declaration, is_reference};
 use crate::ledger::rules::{FROM_NOW_ON, only_sets_rules};
 use crate::ledger::slash::RESETS;
 use crate::ledger::statements::{is_prose, sentences};
@@ -105,6 +105,10 @@ impl<'a> Builder<'a> {
         let begun = whole().take(MOST_ASIDE).find(orders);
         let begun = begun.or_else(|| whole().find(|request| !only_explores(&request.text)));
         let begun = begun.or_else(|| whole().next());
+        // Questions before it may be told, too.
+        let is_before_begun = |one: &Request| begun.is_some_and(|begun| one.position < begun.position);
+        let is_told = |one: &Request| !is_reference(&one.text) && !only_explores(&one.text);
+        let is_first = whole().all(|one| !is_before_begun(one) || !is_told(one));
         // A short question before the work does not say what the conversation is for.
         let is_before =
             |first: &&Request| is_aside(&first.text) && begun.is_some_and(|begun| begun.position > first.position);
@@ -130,7 +134,8 @@ impl<'a> Builder<'a> {
             }
         }
         if let Some(begun) = begun.filter(|begun| !first.is_some_and(is_begun) && !is_aim(begun) && !is_latest(begun)) {
-            let item = format!("{AT_FIRST}{}", begins(&begun.text, self.longest_first(&begun.text)));
+            let start = if is_first { AT_FIRST } else { THEN };
+            let item = format!("{start}{}", begins(&begun.text, self.longest_first(&begun.text)));
             self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
         }
         let told: Vec<&Request> = [aim, first, begun, self.latest()].into_iter().flatten().collect();
