@@ -42,6 +42,13 @@ static SETTING: WordList = word_list!("properties: setting");
 static BUT: WordList = word_list!("properties: but");
 /// Words before such a word: of the one who speaks, or of a clause that only says which things are meant.
 static OF_SELF: WordList = word_list!(SPACED, "properties: of self");
+/// Phrases for each time that something is done, and for the only case in which something is so.
+static OCCASIONS: WordList = word_list!("properties: occasions");
+static ONLY: WordList = word_list!("properties: only");
+/// Words that deny something.
+static NEGATIONS: WordList = word_list!(SPACED, "stated: negations");
+/// Words that say what happens or happened.
+static HAPPENING: WordList = word_list!(SPACED, "constraints: happening");
 /// In languages without spaces between words, polite questions that ask for another way.
 const ASKING_INSTEAD: &[&str] = listed!(UNSPACED, "properties: asking instead");
 /// In these languages, phrases of guesses.
@@ -57,6 +64,8 @@ const OTHER_SCRIPT: usize = 40;
 const MOST_CLAUSES: usize = 24;
 /// Most words between such a word and its verb.
 const MOST_BETWEEN: usize = 3;
+/// Most words between such a word and a negation.
+const MOST_BEFORE_NEGATION: usize = 1;
 /// Most words between one thing and each of another one.
 const MOST_TO_EACH: usize = 4;
 
@@ -109,7 +118,14 @@ fn is_of_log(sentence: &str) -> bool {
 fn tells_something_else(sentence: &str) -> bool {
     let end = sentence.trim_end_matches(['.', '!', ' ', '"']);
     let asks = end.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}']) && !has_piece(sentence, ASKING_INSTEAD);
-    asks || BUT.is_said(sentence) || has_piece(sentence, GUESSES)
+    asks || tells_how_it_is(sentence) || has_piece(sentence, GUESSES)
+}
+
+/// Whether a word such as `but` stands in a sentence. Right behind a word such as `should`, it only joins two wishes.
+fn tells_how_it_is(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    let is_joint = |at: usize| words[..at].split_whitespace().next_back().is_some_and(|before| MODAL.has(before));
+    BUT.found_in(&words).any(|(at, _)| !is_joint(at)) || has_piece(sentence, BUT.pieces)
 }
 
 /// Whether a clause of a person says what something must be like.
@@ -118,6 +134,8 @@ fn is_property(clause: &str) -> bool {
     let is_told = is_left_out(&words)
         || LEAVING.starts(&words) && INTACT.is_in(&words)
         || must_be(&words)
+        || must_not(&words)
+        || holds_for_occasions(clause, &words)
         || is_wanted(&words)
         || is_one_for_each(&words) && !gives_task(clause) && !WORK.starts(&words)
         || is_compared(clause, &words)
@@ -137,6 +155,23 @@ fn must_be(words: &str) -> bool {
         let is_first = before.is_empty() && MODAL_FIRST.has(modal);
         (is_first || !before.is_empty()) && !OF_SELF.has(before) && (says || is_last())
     })
+}
+
+/// Whether a word such as `should` stands before a negation: `the text should not leave its box`.
+fn must_not(words: &str) -> bool {
+    MODAL.found_in(words).any(|(at, modal)| {
+        let before = words[..at].split_whitespace().next_back().unwrap_or_default();
+        let mut behind = words[at + modal.len()..].split_whitespace();
+        let is_denied = behind.by_ref().take(MOST_BEFORE_NEGATION + 1).any(|word| NEGATIONS.has(word));
+        let mut is_empty = || behind.all(|word| EMPTY.has(word) || HAPPENING.has(word));
+        !before.is_empty() && !OF_SELF.has(before) && is_denied && !is_empty()
+    })
+}
+
+/// Whether a clause says what holds each time, or the only case in which something is so: `before each commit`, `only when
+/// there is a picture`. What happens then is a report.
+fn holds_for_occasions(clause: &str, words: &str) -> bool {
+    (OCCASIONS.is_said_in(clause, words) || ONLY.is_said_in(clause, words)) && !HAPPENING.is_said_in(clause, words)
 }
 
 /// Whether a person wants something to be so: `I want it to be small`.
@@ -211,6 +246,14 @@ mod tests {
             "O título precisa ser azul",
             "Заголовок должен быть синим",
             "De titel moet blauw zijn",
+            "I'd like to look at all changes before each commit",
+            "Der Text soll aber nicht über den Rand hinausgehen",
+            "The names should not leave the box of the card",
+            "el botón debe verse solo cuando hay datos",
+            "кнопка активна только когда есть картинка",
+            "Les prix sont visibles seulement si la caisse est ouverte",
+            "只有在登录后才显示菜单",
+            "ログインしている場合のみ表示してください",
             "把线程数设置为8个",
             "这个变量可以换成常量吗",
             "出力は同じ形式にする必要がある",
@@ -224,6 +267,9 @@ mod tests {
     fn a_task_a_report_and_a_question_are_no_properties() {
         for told in [
             "add a menu",
+            "it only happens when the page was open before",
+            "this should not happen",
+            "the menu appears only when I reload it",
             "it should work but it does not",
             "The list should be sorted, but it is not",
             "this should be fixed",
