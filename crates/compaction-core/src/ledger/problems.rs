@@ -156,13 +156,26 @@ pub(super) fn is_problem(sentence: &str) -> bool {
     // Most clauses report no problem, and looking for a constraint is slower.
     let is_said = |clause: &str| is_problem_of(clause) && !is_constraint(clause.trim());
     persists(sentence)
-        || is_prose(sentence)
+        || may_tell_problem(sentence)
+            && is_prose(sentence)
             && (sentence.split([',', ';', '\u{ff0c}', '\u{3001}']).any(is_said) || points_at_failure(sentence))
+}
+
+/// Whether a sentence has a phrase that it needs to tell a problem. Most have none, and a search in the whole sentence is
+/// faster than in each clause.
+fn may_tell_problem(sentence: &str) -> bool {
+    !sentence.is_ascii()
+        || PROBLEMS.is_said(sentence)
+        || NEGATIONS.is_said(sentence)
+        || POINTING.may_start(sentence) && FAILED_ONCE.is_said(sentence)
 }
 
 /// Whether the first words of a sentence refer to something that failed: `That broke everything`. Elsewhere, such words
 /// only say which thing is meant.
 fn points_at_failure(sentence: &str) -> bool {
+    if !POINTING.may_start(sentence) {
+        return false;
+    }
     let words = normalised(sentence);
     let first = words.split_whitespace().next().unwrap_or_default();
     POINTING.has(first) && FAILED_ONCE.found_in(&words).any(|(at, _)| words[..at].trim() == first)

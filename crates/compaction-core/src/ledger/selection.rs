@@ -252,8 +252,11 @@ impl Choosing<'_> {
         candidate.cover(&mut self.is_covered);
         self.is_done[index] = true;
         let text = statement.text.as_str();
-        let is_in = |other: &&str| other.len() >= text.len() && other.contains(text);
-        if self.texts.contains(text) || self.beginnings.may_have(text) && self.others.iter().any(is_in) {
+        let is_elsewhere = || {
+            let finder = memchr::memmem::Finder::new(text);
+            self.others.iter().any(|other| other.len() >= text.len() && finder.find(other.as_bytes()).is_some())
+        };
+        if self.texts.contains(text) || self.beginnings.may_have(text) && is_elsewhere() {
             return true;
         }
         if is_quote {
