@@ -312,16 +312,19 @@ fn is_pasted(line: &str) -> bool {
     !is_prose(line) || is_cause(line)
 }
 
-/// Whether a message pastes an error.
-fn pastes_error(message: &str) -> bool {
+/// Whether a message pastes an error, so that [`pasted_error`] finds one.
+pub(crate) fn pastes_error(message: &str) -> bool {
     pastes_cause(message) || server_logs::failure(message).is_some()
 }
 
 /// Whether a message pastes the error of a program.
 fn pastes_cause(message: &str) -> bool {
+    // Most messages have no line that may be a cause.
+    let may_paste = || lines_with_causes(message).next().is_some();
     message_of_shell(message).is_some()
-        || lines_with_causes(without_documentation(message))
-            .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
+        || may_paste()
+            && lines_with_causes(without_documentation(message))
+                .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
 }
 
 /// The lines that a person wrote before and behind what they pasted. A message that they typed is whole.

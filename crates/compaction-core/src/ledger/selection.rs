@@ -10,7 +10,7 @@ use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
 use super::Ledger;
-use super::companions::{companions, has_bound};
+use super::companions::{companions, has_bound, needed_in_messages};
 use super::cues::{has_name, is_guess};
 use super::notes::REFUTED;
 use super::reasons::begins_with_pronoun;
@@ -141,7 +141,11 @@ impl Selection<'_> {
             candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        let needed = companions(statements, left_out);
+        let needed = companions(
+            statements,
+            vocabulary.needed_in_messages.get_or_init(|| needed_in_messages(statements)),
+            left_out,
+        );
         let pasted = if self.quotes == usize::MAX { HashSet::default() } else { pasted(ledger) };
         let choosing = Choosing {
             statements,
@@ -442,6 +446,8 @@ struct Vocabulary {
     /// The terms of all statements with their weights, statement by statement.
     terms: Vec<(u32, f32)>,
     statements: Vec<StatementTerms>,
+    /// For each statement, the one that it needs in its own message.
+    needed_in_messages: OnceLock<Vec<Option<u32>>>,
 }
 
 /// The terms and length of a statement.
@@ -464,6 +470,7 @@ impl Vocabulary {
             counts: Vec::with_capacity(new),
             terms: Vec::with_capacity(terms),
             statements: Vec::with_capacity(statements.len()),
+            needed_in_messages: OnceLock::new(),
         };
         let mut names: Vec<bool> = Vec::with_capacity(terms);
         // For each term, whether a person used it, and the last statement with it.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::bold::without_bold;
 use super::statements::sentences;
+use super::terms::small_letters;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -501,16 +502,19 @@ impl<'a> WordList<'a> {
         let mut rest = text.as_bytes();
         loop {
             rest = &rest[rest.iter().take_while(|byte| !is_of_word(byte)).count()..];
-            if rest.is_empty() {
-                return false;
+            if rest.is_empty() || self.is_said_at(rest) {
+                return !rest.is_empty();
             }
-            let lower = |at: usize| rest.get(at).map_or(b' ', |byte| LOWER_OR_SPACE[*byte as usize]);
-            let words = self.with_beginning(&[lower(0), lower(1), lower(2)]);
-            if words.iter().any(|word| is_said_at(rest, word.as_bytes())) {
-                return true;
-            }
+            rest = &rest[1 + small_letters(rest, 1)..];
             rest = &rest[rest.iter().take_while(|byte| is_of_word(byte)).count()..];
         }
+    }
+
+    /// Whether the `normalised` form of the ASCII text `rest`, which begins with a word, begins with one of them.
+    fn is_said_at(&self, rest: &[u8]) -> bool {
+        let lower = |at: usize| rest.get(at).map_or(b' ', |byte| LOWER_OR_SPACE[*byte as usize]);
+        let words = self.with_beginning(&[lower(0), lower(1), lower(2)]);
+        words.iter().any(|word| is_said_at(rest, word.as_bytes()))
     }
 
     /// As [`Self::is_said`] of a text whose `normalised` form is known.
