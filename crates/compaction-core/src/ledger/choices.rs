@@ -450,7 +450,7 @@ fn plain_label(line: &str) -> Option<(Label<'_>, &str)> {
     // The label of an option is near the beginning of a line.
     let start = &line[..line.floor_char_boundary(LONGEST_LABEL)];
     let end = start.find(marks);
-    let dash = start[..end.unwrap_or(start.len())].as_bytes().windows(3).position(|three| three == b" - ");
+    let dash = start.as_bytes()[..end.unwrap_or(start.len())].windows(3).position(|three| three == b" - ");
     let end = dash.or(end)?;
     let head = line[..end].trim_end_matches(['*', ' ']);
     let text = line[end..].trim_start_matches(marks).trim_start_matches(['*', ' ', '-', ')', ':']);
