@@ -441,7 +441,8 @@ const LONGEST_UNSPACED: usize = 24;
 /// lets the model continue or names what was asked about, and gives no other task.
 pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let message = message.trim();
-    if offered(answer).is_some_and(|options| copies_option(message, &options)) {
+    let options = offered(answer);
+    if options.as_deref().is_some_and(|options| copies_option(message, options)) {
         return true;
     }
     let is_long = utf16_len(message) > LONGEST_CHOICE || unspaced(message) > LONGEST_UNSPACED;
@@ -450,7 +451,6 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     }
     let all = own_sentences(answer);
     let newest = &all[all.len().saturating_sub(ASKED_WITHIN)..];
-    let options = offered(answer);
     let questions = newest.iter().copied().filter(|one| is_question(one));
     let asked: Vec<&str> = questions.chain(options.as_deref()).collect();
     if asked.is_empty() {
@@ -601,7 +601,9 @@ const NO_REFUSALS: &[&str] = listed!(EVERY, "answers: no refusals");
 /// Whether a message begins with the word of a refusal or an assent and means something else.
 pub(super) fn is_no_refusal(message: &str) -> bool {
     let start: String = message.trim_start().chars().take(LONGEST_START).collect::<String>().to_lowercase();
-    NO_REFUSALS.iter().any(|words| start.starts_with(words))
+    // Most of them differ in the first byte.
+    let first = start.bytes().next();
+    NO_REFUSALS.iter().any(|words| words.bytes().next() == first && start.starts_with(words))
 }
 
 /// Longest beginning of a message that is compared with these, in characters.

@@ -49,16 +49,19 @@ const SEPARATOR: &str = " | ";
 /// The options that an answer offers, with their labels, if it asks which one to take: `1. Use files | 2. Use SQLite`.
 /// A label is a number or a capital letter, and all labels may have the same word before them.
 pub(super) fn offered(answer: &str) -> Option<String> {
+    let options = offered_options(answer)?;
+    let items: Vec<String> = options.iter().map(item).collect();
+    Some(items.join(SEPARATOR))
+}
+
+/// The options of an answer that asks which one to take.
+fn offered_options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
     let options = options(answer).filter(|options| asks_with(answer, options, |_| true))?;
     // Titles of the paragraphs below them are not options, unless each has a word such as `Option`.
     let is_title = |(label, text): &(Label<'_>, &str)| {
         label.word.is_empty() && text.trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}'])
     };
-    if options.iter().all(is_title) || is_outline(answer, &options) {
-        return None;
-    }
-    let items: Vec<String> = options.iter().map(item).collect();
-    Some(items.join(SEPARATOR))
+    (!options.iter().all(is_title) && !is_outline(answer, &options)).then_some(options)
 }
 
 /// Whether a list is only an outline: other text comes between it and a question at the end, and that question does not
@@ -130,7 +133,7 @@ pub(super) fn taken(answer: &str) -> Option<String> {
 
 /// The option that an answer recommends behind its options, where it asks which one to take: `Option 1 makes most sense`.
 pub(super) fn advised(answer: &str) -> Option<String> {
-    let options = options(answer).filter(|_| offered(answer).is_some())?;
+    let options = offered_options(answer)?;
     let (_, last) = options.last()?;
     let behind = &answer[last.as_ptr() as usize - answer.as_ptr() as usize + last.len()..];
     let mut named = sentences(behind).filter(|one| !one.ends_with(['?', '\u{ff1f}'])).filter_map(named_within);
@@ -446,7 +449,9 @@ fn plain_label(line: &str) -> Option<(Label<'_>, &str)> {
     let marks = ['.', ')', ':', '\u{ff1a}', '\u{3001}', '\u{2014}', '\u{2013}'];
     // The label of an option is near the beginning of a line.
     let start = &line[..line.floor_char_boundary(LONGEST_LABEL)];
-    let end = start.find(marks).into_iter().chain(start.find(" - ")).min()?;
+    let end = start.find(marks);
+    let dash = start.as_bytes()[..end.unwrap_or(start.len())].windows(3).position(|three| three == b" - ");
+    let end = dash.or(end)?;
     let head = line[..end].trim_end_matches(['*', ' ']);
     let text = line[end..].trim_start_matches(marks).trim_start_matches(['*', ' ', '-', ')', ':']);
     // In scripts without spaces, the word comes right before its label.

@@ -10,7 +10,7 @@ use super::constraints::OBJECTING;
 use super::cues::{is_announcement, is_substantive, typed};
 use super::frames::OPTION;
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED, WORKED_ON};
-use super::problems::{is_conditional, is_denied, is_unsolved, is_word_of_problem, own_words, pasted_error, reports};
+use super::problems::{is_conditional, is_denied, is_unsolved, is_word_of_problem, own_words, pastes_error, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
 use super::statements::{Voice, is_code, is_fence, is_prose, prose, sentences, without_marker};
@@ -921,7 +921,7 @@ pub(crate) fn reopens(message: &str, request: &str, answer: &str) -> bool {
 /// in common with them and reports or denies something. Without that, it only asks for more.
 pub(crate) fn comes_back(message: &str, request: &str, answer: &str) -> bool {
     let complains = || reports(message) || !denied(message).is_empty();
-    pasted_error(message).is_some() || complains() && is_about(message, &format!("{request}\n{answer}"))
+    pastes_error(message) || complains() && is_about(message, &format!("{request}\n{answer}"))
 }
 
 /// Whether a message has two words in common with what was done.

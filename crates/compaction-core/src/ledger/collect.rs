@@ -28,7 +28,7 @@ use super::notes::{
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
-use super::problems::{own_words, pasted_error, reports};
+use super::problems::{own_words, pastes_error, reports};
 use super::proposals::files_of_code;
 use super::refutations::{Report, refuted};
 use super::requests::{Dialogue, WORK, read_constraints};
@@ -707,7 +707,7 @@ impl<'a> Collector<'a> {
         self.accept_praised(next);
         let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
         // An error that is pasted right after a claim refutes the claim.
-        if is_refused || pasted_error(next).is_some() {
+        if is_refused || pastes_error(next) {
             self.refute(next);
         }
         let objection = objection(next, self.dialogue.newest_text());

@@ -409,7 +409,8 @@ pub(crate) fn looks_up(purpose: &str) -> bool {
 /// Steps that prepare or look something up are left out.
 pub(crate) fn purposes(command: &str) -> Vec<String> {
     let mut command = without_quoted(command);
-    if memchr::memchr(b'>', command.as_bytes()).is_some() {
+    // Each of the replaced marks has both characters.
+    if memchr::memchr(b'>', command.as_bytes()).is_some() && memchr::memchr(b'&', command.as_bytes()).is_some() {
         command = command.replace("2>&1", " ").replace(">&2", " ").replace("&>", " > ").into();
     }
     let steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| !step.is_empty());
@@ -507,7 +508,12 @@ fn without_launchers(step: &str) -> &str {
     while let Some((first, after)) = rest.split_once(' ') {
         let name = base_name(first);
         let after = after.trim_start();
-        let launched = |launcher: &&str| after.strip_prefix(launcher.strip_prefix(name)?.strip_prefix(' ')?);
+        // Most of them differ in the first byte.
+        let first = name.bytes().next();
+        let launched = |launcher: &&str| {
+            let launcher = Some(launcher).filter(|launcher| launcher.bytes().next() == first)?;
+            after.strip_prefix(launcher.strip_prefix(name)?.strip_prefix(' ')?)
+        };
         let Some(own) = LAUNCHERS.iter().find_map(launched) else { break };
         let own = own.trim_start();
         // An option of the launcher itself comes first.

@@ -27,15 +27,22 @@ const MOST_BEHIND: usize = 4;
 /// Marks of bounds.
 const BOUNDS: [char; 4] = ['<', '>', '\u{2264}', '\u{2265}'];
 
-/// For each statement, the one that it needs. Statements for which `left_out` is true are needed by none.
-pub(super) fn companions(statements: &[Statement], left_out: &[bool]) -> Vec<Option<u32>> {
+/// For each statement, the one that it needs in its own message.
+pub(super) fn needed_in_messages(statements: &[Statement]) -> Vec<Option<u32>> {
+    let needed = |index| needed_in_message(statements, index).and_then(|index| u32::try_from(index).ok());
+    (0..statements.len()).map(needed).collect()
+}
+
+/// For each statement, the one that it needs. Statements for which `left_out` is true are needed by none. `in_messages`
+/// has what [`needed_in_messages`] found.
+pub(super) fn companions(statements: &[Statement], in_messages: &[Option<u32>], left_out: &[bool]) -> Vec<Option<u32>> {
     let is_out = |index: usize| left_out.get(index).copied().unwrap_or_default();
     let mut companions = vec![None; statements.len()];
     let mut start = 0;
     while start < statements.len() {
         let one = &statements[start];
         if one.voice != Voice::Person {
-            let needed = needed_in_message(statements, start).filter(|index| !is_out(*index));
+            let needed = in_messages[start].map(|index| index as usize).filter(|index| !is_out(*index));
             companions[start] = companions[start].or(needed);
             start += 1;
             continue;
@@ -188,7 +195,8 @@ mod tests {
             position: *position,
             sources: Sources::default(),
         };
-        companions(&statements.iter().map(statement).collect::<Vec<_>>(), &[])
+        let statements: Vec<Statement> = statements.iter().map(statement).collect();
+        companions(&statements, &needed_in_messages(&statements), &[])
     }
 
     #[test]

@@ -90,15 +90,19 @@ pub(crate) fn says_all_done(sentence: &str) -> bool {
 
 /// Whether an answer says at its beginning or end that all of the work is done, and names nothing that is left.
 pub(super) fn reports_all_done(answer: &str) -> bool {
-    all_done(answer, &left_in(answer), 1)
+    // Few answers say it, and finding what is left takes longer.
+    says_all_done_at_end(answer, 1) && all_done(answer, &left_in(answer), 1)
 }
 
 /// The same of an answer that names what is `left`. If it counts the tasks, it counts at least `fewest`: a part of the plan
 /// may be done, too.
 fn all_done(answer: &str, left: &[&str], fewest: usize) -> bool {
-    if !left.iter().all(|one| says_all_done(without_marker(one))) {
-        return false;
-    }
+    left.iter().all(|one| says_all_done(without_marker(one))) && says_all_done_at_end(answer, fewest)
+}
+
+/// Whether the first or last sentences of an answer say that all of the work is done. If they count the tasks, they count
+/// at least `fewest`.
+fn says_all_done_at_end(answer: &str, fewest: usize) -> bool {
     let all: Vec<&str> = prose(answer).flat_map(|line| sentences(without_marker(line))).collect();
     let mut ends = all.iter().take(ENDS).chain(all.iter().rev().take(ENDS));
     ends.any(|one| says_all_done(&without_count(&without_bold(one), fewest)))

@@ -15,7 +15,7 @@ use super::requests::WORK;
 use super::rules::{asks_for_rule, holds_from_now_on, is_part};
 use super::standing::standing_wish;
 use super::statements::sentences;
-use super::text::{WordList, first_words, has_piece, normalised, quoted, word_list};
+use super::text::{WordList, first_words, has_piece, may_be_unspaced, normalised, quoted, word_list};
 use crate::phrases::{self, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -244,7 +244,7 @@ pub(super) fn is_wish(sentence: &str) -> bool {
 }
 
 fn wishes(sentence: &str, words: &str) -> bool {
-    has_order(words) || puts_first(sentence) || contrasts(sentence)
+    has_order(words) || puts_first(sentence) || SHOULD.is_in(words) && contrasts(sentence)
 }
 
 /// Whether a sentence that begins like the report of a problem sets a rule behind that.
@@ -439,6 +439,9 @@ static USING: WordList = word_list!(SPACED, "constraints: using");
 
 /// Whether one clause of a sentence says what to use and another one begins with what not to use.
 fn uses_and_denies(sentence: &str) -> bool {
+    if !sentence.contains([',', ';']) || !DENIALS.is_said(sentence) {
+        return false;
+    }
     let mut clauses = sentence.split([',', ';']).map(normalised).collect::<Vec<_>>();
     let denies = |clause: &String| DENIALS.starts(clause);
     let at = clauses.iter().skip(1).position(denies).map(|at| at + 1);
@@ -537,6 +540,9 @@ pub(crate) fn gives_task(sentence: &str) -> bool {
 }
 
 fn is_task_in_a_script(clause: &str) -> bool {
+    if !may_be_unspaced(clause) {
+        return false;
+    }
     let ends = |task: &&str| clause.find(*task).map(|at| &clause[..at]);
     TASKS.pieces.iter().filter_map(ends).any(|before| !has_piece(before, BEFORE_NO_TASKS))
 }

@@ -13,7 +13,9 @@ use super::requests::WORK;
 use super::stated::{chooses, reports_problem};
 use super::statements::{is_prose, sentences};
 use super::templates::task;
-use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, unspaced, word_list};
+use super::text::{
+    WordList, clip_middle, first_words, has_ascii_words, has_piece, normalised, one_line, quoted, unspaced, word_list,
+};
 use crate::phrases::{EVERY, HARNESSES, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -158,6 +160,10 @@ fn is_unspaced_announcement(sentence: &str) -> bool {
 pub(crate) fn is_substantive(text: &str) -> bool {
     if is_trivial(text) || praises(text) {
         return false;
+    }
+    // Most messages begin with ASCII words, which need not be copied.
+    if has_ascii_words(&text.as_bytes()[..text.len().min(LONGEST_SENTENCE)], FEWEST_SUBSTANTIVE) {
+        return true;
     }
     let words = first_words(prefix_utf16(text, LONGEST_SENTENCE), FEWEST_SUBSTANTIVE);
     let spaced = words.split_whitespace().count();

@@ -376,7 +376,7 @@ const PLACED_NOTICES: [&str; 3] = [": note: ", ": hint: ", ": help: "];
 pub(super) fn is_notice(line: &str) -> bool {
     let line = line.trim_start();
     NOTICES.iter().any(|start| line.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start)))
-        || PLACED_NOTICES.iter().any(|mark| line.contains(mark))
+        || memchr::memchr(b':', line.as_bytes()).is_some() && PLACED_NOTICES.iter().any(|mark| line.contains(mark))
 }
 
 /// Whether a call starts a sub-agent, which reports in words.

@@ -209,9 +209,10 @@ fn goes_on(text: &str) -> bool {
 /// Whether a sentence has room for one thought only.
 fn is_brief(text: &str) -> bool {
     let (words, characters) = LONGEST_BRIEF;
-    let is_one = |one: char| matches!(one, ',' | ';' | '\u{3001}' | '\u{ff0c}');
+    let has_wide_comma = || !text.is_ascii() && text.contains(['\u{3001}', '\u{ff0c}']);
     text.len() <= LONGEST_WISH
-        && !text.contains(is_one)
+        && memchr::memchr2(b',', b';', text.as_bytes()).is_none()
+        && !has_wide_comma()
         && text.split_whitespace().count() <= words
         && unspaced(text) <= characters
 }

@@ -124,8 +124,9 @@ pub(super) fn change_of_plan(sentence: &str, before: &str, acts: bool) -> Option
 /// The decision for another way. The sentence says before a dash or a semicolon what does not work, or the sentence
 /// before it does: `Port 80 is in use \u{2014} switching to 8081`.
 pub(super) fn other_way(sentence: &str, before: Option<&str>) -> Option<String> {
-    let mut dashes = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}", "; "].iter();
-    let dash = dashes.find(|dash| sentence.contains(**dash)).and_then(|dash| sentence.split_once(dash));
+    let has_dash = memchr::memchr3(b'-', b';', 0xE2, sentence.as_bytes()).is_some();
+    let dashes: &[&str] = if has_dash { &[" - ", " \u{2013} ", " \u{2014} ", "\u{2014}", "; "] } else { &[] };
+    let dash = dashes.iter().find(|dash| sentence.contains(**dash)).and_then(|dash| sentence.split_once(dash));
     let (reason, way) = dash.or_else(|| Some((before?, sentence)))?;
     let way = way.trim();
     let is_way = OTHER_WAY.may_start(way)

@@ -69,11 +69,14 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
             add(format!("{REJECTED}\"{said}\"{SAID_OF}{}", undone(request)), false);
         } else if has(&RESTORING) && !reports(sentence) && !leaves_open(sentence) {
             add(format!("{ORDERED}\"{said}\""), false);
-        } else if is_constraint(sentence) {
-            // It is still there.
         } else if has(&NOT_WANTED) {
-            add(format!("{REJECTED}\"{said}\""), false);
-        } else if let Some(object) = removed(sentence, &words).filter(|_| !reports(sentence)) {
+            // A constraint is still there.
+            if !is_constraint(sentence) {
+                add(format!("{REJECTED}\"{said}\""), false);
+            }
+        } else if let Some(object) =
+            removed(sentence, &words).filter(|_| !is_constraint(sentence) && !reports(sentence))
+        {
             let known =
                 known.get_or_insert_with(|| answer.take().map(|answer| subjects(&answer())).unwrap_or_default());
             if !subjects(&object).is_disjoint(known) {

@@ -236,13 +236,17 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     };
     let candidates =
         all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_constrain(*at, sentence, *is_prose));
-    for (number, (_, (sentence, _))) in candidates.enumerate() {
+    // For each candidate, whether it has a constraint.
+    let mut constrains = vec![None; all.len()];
+    for (number, (at, (sentence, _))) in candidates.enumerate() {
         // A withdrawal is compared with every constraint and decision, so their number is limited.
         if number < MOST_WITHDRAWING {
             notes.withdraw(sentence, place);
             notes.lift(sentence, place);
         }
-        for constraint in constraints(sentence).filter(|_| is_typed(sentence) && !tells_fault(sentence)) {
+        let own: Vec<&str> = constraints(sentence).collect();
+        constrains[at] = Some(!own.is_empty());
+        for constraint in own.into_iter().filter(|_| is_typed(sentence) && !tells_fault(sentence)) {
             let constraint = constraint.trim_start_matches(['\u{2192}', ' ']);
             let asked = || answered_line(text, constraint).filter(|_| is_reply);
             let told = with_list(text, constraint).or_else(asked).or_else(|| with_file(text, constraint));
@@ -272,8 +276,12 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
         !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && is_typed(sentence)
     };
     let told = all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_tell(*at, sentence, *is_prose));
-    let told = told.map(|(_, (sentence, _))| sentence.trim_start_matches(['\u{2192}', ' ']));
-    let told = told.filter(|sentence| constraints(sentence).next().is_none());
+    let told = told.filter_map(|(at, (sentence, _))| {
+        let own = sentence.trim_start_matches(['\u{2192}', ' ']);
+        let known = constrains[at].filter(|_| own.len() == sentence.len());
+        let constrains = known.unwrap_or_else(|| constraints(own).next().is_some());
+        (!constrains).then_some(own)
+    });
     let wishes = told.flat_map(wishes).filter(|told| !tells_fault(told));
     for told in wishes.take(MOST_PROPERTIES) {
         let asked = answered_line(text, told).filter(|_| is_reply);
@@ -681,7 +689,7 @@ impl<'a> Dialogue<'a> {
             return choose(&whole(&newest.text, &option).unwrap_or(option), notes);
         }
         // Who begins with an assent to an answer that recommends one of its options takes that one.
-        if let Some(option) = advised(&newest.text).filter(|_| agrees_first(text)) {
+        if let Some(option) = Some(()).filter(|()| agrees_first(text)).and_then(|()| advised(&newest.text)) {
             return notes.add(NoteKind::Decision, &format!("{AGREED}{option}"), place, false);
         }
         // What the person says in so few words is told by what they agree to.

@@ -5,7 +5,7 @@
 use super::answers::verdict;
 use super::call_marks::begins_with_mark;
 use super::noise::has_frames;
-use super::problems::{pasted_error, reports};
+use super::problems::{pastes_error, reports};
 use super::requests::WORK;
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, first_words, normalised, word_list};
@@ -77,7 +77,7 @@ pub(crate) fn continues_turn(message: &str) -> bool {
 /// Whether a message is only the declaration of something that a library or a program has, without a word about it.
 pub(crate) fn is_declaration(message: &str) -> bool {
     let message = message.trim();
-    if utf16_len(message) < SHORTEST_DECLARATION || has_frames(message) || pasted_error(message).is_some() {
+    if utf16_len(message) < SHORTEST_DECLARATION || has_frames(message) || pastes_error(message) {
         return false;
     }
     let first = message.lines().next().unwrap_or_default();

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::choices::stems;
 use super::statements::{Part, sentences};
-use super::text::{WordList, normalised, word_list};
+use super::text::{WordList, word_list};
 use crate::text::utf16_len;
 
 /// Phrases with which the model takes back what it said.
@@ -46,8 +46,7 @@ pub(super) fn admits(sentence: &str) -> bool {
 }
 
 fn may_admit(text: &str) -> bool {
-    let words = normalised(text);
-    ADMITTING.is_said_in(text, &words) || EARLIER.is_said_in(text, &words) && WRONG.is_said_in(text, &words)
+    ADMITTING.is_said(text) || EARLIER.is_said(text) && WRONG.is_said(text)
 }
 
 /// What a sentence takes back.

@@ -94,9 +94,11 @@ fn labels_value(sentence: &str) -> bool {
 
 /// Whether a question asks for something from then on: `can you always …?`.
 pub(super) fn asks_for_rule(question: &str) -> bool {
-    let words = normalised(question);
-    ASKING.starts(&words) && HOLDING.is_in(&words)
-        || has_piece(question, ASKING.pieces) && has_piece(question, HOLDING_UNSPACED)
+    let asks = || {
+        let words = normalised(question);
+        ASKING.starts(&words) && HOLDING.is_in(&words)
+    };
+    ASKING.may_start(question) && asks() || has_piece(question, ASKING.pieces) && has_piece(question, HOLDING_UNSPACED)
 }
 
 /// Words before the content of a sentence.
@@ -113,8 +115,11 @@ const FIRST_CLAUSES: usize = 3;
 pub(crate) fn holds_from_now_on(sentence: &str) -> bool {
     let clauses = || clauses(sentence).take(FIRST_CLAUSES).map(without_fillers);
     let is_occasion = |words: &String| OCCASIONS.starts(words);
-    clauses().any(|words| FROM_NOW_ON.starts(&words))
-        || clauses().skip_while(|words| !is_occasion(words)).skip(1).any(|words| TELLING.starts(&words))
+    // Most sentences have none of the phrases in any place.
+    FROM_NOW_ON.is_said(sentence) && clauses().any(|words| FROM_NOW_ON.starts(&words))
+        || OCCASIONS.is_said(sentence)
+            && TELLING.is_said(sentence)
+            && clauses().skip_while(|words| !is_occasion(words)).skip(1).any(|words| TELLING.starts(&words))
         || has_piece(sentence, OCCASIONS.pieces) && has_piece(sentence, TELLING.pieces)
 }
 

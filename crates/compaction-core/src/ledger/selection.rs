@@ -10,7 +10,7 @@ use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
 use super::Ledger;
-use super::companions::{companions, has_bound};
+use super::companions::{companions, has_bound, needed_in_messages};
 use super::cues::{has_name, is_guess};
 use super::notes::REFUTED;
 use super::reasons::begins_with_pronoun;
@@ -141,7 +141,11 @@ impl Selection<'_> {
             candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        let needed = companions(statements, left_out);
+        let needed = companions(
+            statements,
+            vocabulary.needed_in_messages.get_or_init(|| needed_in_messages(statements)),
+            left_out,
+        );
         let pasted = if self.quotes == usize::MAX { HashSet::default() } else { pasted(ledger) };
         let choosing = Choosing {
             statements,
@@ -252,8 +256,11 @@ impl Choosing<'_> {
         candidate.cover(&mut self.is_covered);
         self.is_done[index] = true;
         let text = statement.text.as_str();
-        let is_in = |other: &&str| other.len() >= text.len() && other.contains(text);
-        if self.texts.contains(text) || self.beginnings.may_have(text) && self.others.iter().any(is_in) {
+        let is_elsewhere = || {
+            let finder = memchr::memmem::Finder::new(text);
+            self.others.iter().any(|other| other.len() >= text.len() && finder.find(other.as_bytes()).is_some())
+        };
+        if self.texts.contains(text) || self.beginnings.may_have(text) && is_elsewhere() {
             return true;
         }
         if is_quote {
@@ -440,6 +447,8 @@ struct Vocabulary {
     /// The terms of all statements with their weights, statement by statement.
     terms: Vec<(u32, f32)>,
     statements: Vec<StatementTerms>,
+    /// For each statement, the one that it needs in its own message.
+    needed_in_messages: OnceLock<Vec<Option<u32>>>,
 }
 
 /// The terms and length of a statement.
@@ -462,6 +471,7 @@ impl Vocabulary {
             counts: Vec::with_capacity(new),
             terms: Vec::with_capacity(terms),
             statements: Vec::with_capacity(statements.len()),
+            needed_in_messages: OnceLock::new(),
         };
         let mut names: Vec<bool> = Vec::with_capacity(terms);
         // For each term, whether a person used it, and the last statement with it.

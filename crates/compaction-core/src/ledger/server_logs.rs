@@ -47,6 +47,10 @@ static SIGNS: LazyLock<Phrases> = LazyLock::new(|| {
 /// The part of the first line of a `message` that reports the failure of a server. One of an answer with its reason comes
 /// before a bare status.
 pub(super) fn failure(message: &str) -> Option<&str> {
+    // Most messages have no sign at all.
+    if !SIGNS.is_in(message) {
+        return None;
+    }
     let lines = || message.lines().map(str::trim).filter(|line| SIGNS.is_in(line)).map(beginning);
     lines().find_map(refused).or_else(|| lines().find_map(in_json)).or_else(|| lines().find_map(of_request))
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::bold::without_bold;
 use super::statements::sentences;
+use super::terms::small_letters;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -303,7 +304,23 @@ const LONGEST_WORD: usize = 24;
 /// apostrophes, and one at each end. Words can be searched for in it, and equal sentences compare
 /// equal.
 pub(crate) fn normalised(text: &str) -> String {
-    first_words(text, usize::MAX)
+    if text.is_ascii() { normalised_ascii(text) } else { first_words(text, usize::MAX) }
+}
+
+/// As [`normalised`]. The loop has no branches, and nothing has to grow.
+fn normalised_ascii(text: &str) -> String {
+    let mut out = vec![b' '; text.len() + 2];
+    let (mut length, mut last) = (1, b' ');
+    for byte in text.bytes() {
+        let lower = LOWER_OR_SPACE[byte as usize];
+        out[length] = lower;
+        length += usize::from(lower | last != b' ');
+        last = lower;
+    }
+    // The buffer is full of spaces.
+    length += usize::from(last != b' ');
+    out.truncate(length);
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// As [`normalised`], but ends after `most` words.
@@ -353,6 +370,14 @@ pub(crate) fn first_words(text: &str, most: usize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
+/// Whether the bytes before the first one of another alphabet begin at least so many words.
+pub(crate) fn has_ascii_words(text: &[u8], fewest: usize) -> bool {
+    let mut is_open = false;
+    let are_of_words = text.iter().take_while(|byte| byte.is_ascii()).map(|byte| LOWER[*byte as usize] != 0);
+    let starts = are_of_words.filter(|is_word| !std::mem::replace(&mut is_open, *is_word) && *is_word);
+    starts.take(fewest).count() == fewest
+}
+
 /// For each ASCII character of a word, its lower case; 0 for all other bytes.
 const LOWER: [u8; 256] = {
     let mut lower = [0; 256];
@@ -360,6 +385,19 @@ const LOWER: [u8; 256] = {
     while byte < 128 {
         if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'\'' {
             lower[byte] = (byte as u8).to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    lower
+};
+
+/// As [`LOWER`], but a space for all other bytes.
+const LOWER_OR_SPACE: [u8; 256] = {
+    let mut lower = LOWER;
+    let mut byte = 0;
+    while byte < 256 {
+        if lower[byte] == 0 {
+            lower[byte] = b' ';
         }
         byte += 1;
     }
@@ -451,7 +489,32 @@ impl<'a> WordList<'a> {
 
     /// Whether `text` contains one of them in any language.
     pub(crate) fn is_said(&self, text: &str) -> bool {
-        has_piece(text, self.pieces) || self.is_in(&normalised(text))
+        if text.is_ascii() {
+            self.is_in_ascii(text)
+        } else {
+            has_piece(text, self.pieces) || self.is_in(&normalised(text))
+        }
+    }
+
+    /// Whether the `normalised` form of an ASCII text contains one of them. Such a text need not be copied for that.
+    fn is_in_ascii(&self, text: &str) -> bool {
+        let is_of_word = |byte: &u8| LOWER[*byte as usize] != 0;
+        let mut rest = text.as_bytes();
+        loop {
+            rest = &rest[rest.iter().take_while(|byte| !is_of_word(byte)).count()..];
+            if rest.is_empty() || self.is_said_at(rest) {
+                return !rest.is_empty();
+            }
+            rest = &rest[1 + small_letters(rest, 1)..];
+            rest = &rest[rest.iter().take_while(|byte| is_of_word(byte)).count()..];
+        }
+    }
+
+    /// Whether the `normalised` form of the ASCII text `rest`, which begins with a word, begins with one of them.
+    fn is_said_at(&self, rest: &[u8]) -> bool {
+        let lower = |at: usize| rest.get(at).map_or(b' ', |byte| LOWER_OR_SPACE[*byte as usize]);
+        let words = self.with_beginning(&[lower(0), lower(1), lower(2)]);
+        words.iter().any(|word| is_said_at(rest, word.as_bytes()))
     }
 
     /// As [`Self::is_said`] of a text whose `normalised` form is known.
@@ -471,14 +534,14 @@ impl<'a> WordList<'a> {
 
     /// Whether `normalised` text contains one of them.
     pub(crate) fn is_in(&self, normalised: &str) -> bool {
-        self.found_in(normalised).next().is_some()
+        let text = normalised.as_bytes();
+        Spaces::of(text).any(|space| self.at(&text[space + 1..]).next().is_some())
     }
 
     /// The phrases in `normalised` text, each with its offset in bytes.
     pub(crate) fn found_in(&self, normalised: &str) -> impl Iterator<Item = (usize, &'a str)> {
         let text = normalised.as_bytes();
-        memchr::memchr_iter(b' ', text)
-            .flat_map(move |space| self.at(&text[space + 1..]).map(move |word| (space + 1, word)))
+        Spaces::of(text).flat_map(move |space| self.at(&text[space + 1..]).map(move |word| (space + 1, word)))
     }
 
     /// Whether `word`, which is in lower case, is one of them.
@@ -528,6 +591,72 @@ fn is_word_at(rest: &[u8], word: &[u8]) -> bool {
         && rest.first() == word.first()
         && rest[..end].last() == word.last()
         && rest[..end] == *word
+}
+
+/// Whether the normalised form of the ASCII text `rest` begins with `phrase` and a space.
+fn is_said_at(rest: &[u8], phrase: &[u8]) -> bool {
+    let mut at = 0;
+    for byte in phrase {
+        let is_there = match byte {
+            b' ' => {
+                let between = rest[at..].iter().take_while(|byte| LOWER[**byte as usize] == 0).count();
+                at += between;
+                between > 0
+            }
+            _ => {
+                at += 1;
+                rest.get(at - 1).is_some_and(|own| LOWER[*own as usize] == *byte)
+            }
+        };
+        if !is_there {
+            return false;
+        }
+    }
+    rest.get(at).is_none_or(|behind| LOWER[*behind as usize] == 0)
+}
+
+/// The offsets of the spaces in a text. Words are short, so eight bytes at once are faster than a search for each space.
+struct Spaces<'a> {
+    rest: &'a [u8],
+    /// Where the eight bytes begin that were read last, and the high bit of each of them that is a space yet to be told.
+    start: usize,
+    found: u64,
+}
+
+impl<'a> Spaces<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        Self { rest: text, start: 0_usize.wrapping_sub(8), found: 0 }
+    }
+
+    fn found_in(chunk: [u8; 8]) -> u64 {
+        const LOW_BITS: u64 = u64::from_le_bytes([0x7F; 8]);
+        let other = u64::from_le_bytes(chunk) ^ u64::from_le_bytes([b' '; 8]);
+        !(((other & LOW_BITS) + LOW_BITS) | other | LOW_BITS)
+    }
+}
+
+impl Iterator for Spaces<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.found == 0 {
+            if self.rest.is_empty() {
+                return None;
+            }
+            self.start = self.start.wrapping_add(8);
+            if let Some((chunk, rest)) = self.rest.split_first_chunk() {
+                (self.found, self.rest) = (Self::found_in(*chunk), rest);
+            } else {
+                let mut chunk = [0; 8];
+                chunk[..self.rest.len()].copy_from_slice(self.rest);
+                (self.found, self.rest) = (Self::found_in(chunk), &[]);
+            }
+        }
+        let at = self.start + self.found.trailing_zeros() as usize / 8;
+        self.found &= self.found - 1;
+        Some(at)
+    }
 }
 
 /// The group of the first three bytes, and their bit in it. Bytes after a word of one letter are ignored.
@@ -740,6 +869,20 @@ mod tests {
             let expected = words.iter().any(|word| text.starts_with(&format!(" {word} ")));
             proptest::prop_assert_eq!(WordList::new(&words, &[]).starts(&text), expected);
             proptest::prop_assert_eq!(starts_with_any(&text, &words), expected);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_search_in_an_ascii_text_finds_what_one_in_its_normalised_form_finds(text in "[ a-cA-C',.-]{0,40}") {
+            const GROUPED: [&str; 6] = by_group(&["a", "ab", "b c", "a'b", "abc a b", "ccc"]);
+            static LIST: WordList = WordList::new(&GROUPED, &[]);
+            let plain = first_words(&text, usize::MAX);
+            proptest::prop_assert_eq!(normalised(&text), plain.as_str());
+            let is_there = has_any(&plain, LIST.words);
+            proptest::prop_assert_eq!((LIST.is_said(&text), LIST.is_in(&plain)), (is_there, is_there));
+            let words = plain.split_whitespace().count();
+            proptest::prop_assert!((0..4).all(|fewest| has_ascii_words(text.as_bytes(), fewest) == (words >= fewest)));
         }
     }
 }

@@ -438,10 +438,12 @@ pub(super) fn only_explores(request: &str) -> bool {
 /// Whether a short request only tells the model which page to read: `read README.md, it has the steps`.
 pub(super) fn only_names_a_page(request: &str) -> bool {
     let is_page = |word: &str| word.contains("://") || ending(word.trim_end_matches(['.', ',', ':'])).is_some();
+    if utf16_len(request) > LONGEST_READING {
+        return false;
+    }
     let words = normalised(request);
     let is_joint = |word: &str| JOINTS.contains(&word);
-    utf16_len(request) <= LONGEST_READING
-        && !words.split_whitespace().any(is_joint)
+    !words.split_whitespace().any(is_joint)
         && EXPLORING.is_in(&first_words(request, EXPLORING_WORDS))
         && request.split_whitespace().any(is_page)
         && !TASKS.is_in(&words)

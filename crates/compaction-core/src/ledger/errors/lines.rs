@@ -243,6 +243,10 @@ pub(in crate::ledger) fn is_cause(line: &str) -> bool {
     CAUSES.is_in(line) && worth(line) == Worth::Cause
 }
 
+/// Finds the phrases of these lists. Each line is searched for all of them.
+static VERDICT_PHRASES: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(VERDICTS.iter().copied()));
+static CAUSE_PHRASES: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(SYSTEM_CAUSES.iter().copied()));
+
 /// The worth of `line`, which has no white space around it.
 pub(in crate::ledger) fn worth(line: &str) -> Worth {
     let lower = line.to_lowercase();
@@ -255,13 +259,13 @@ pub(in crate::ledger) fn worth(line: &str) -> Worth {
     if starts(TRAILER_STARTS) {
         return Worth::Trailer;
     }
-    if says(VERDICTS) || is_headline(line) {
+    if VERDICT_PHRASES.is_in(&lower) || is_headline(line) {
         return Worth::Verdict;
     }
     if starts(CAUSE_STARTS)
         || line.starts_with("E   ")
         || says_why(line)
-        || line.contains(": ") && says(SYSTEM_CAUSES)
+        || line.contains(": ") && CAUSE_PHRASES.is_in(&lower)
         || lower.ends_with(": not found")
         || is_of_shell(&lower)
     {
