@@ -14,6 +14,7 @@ use super::pool::{Candidate, Rank, short_id};
 use super::resets::discarded;
 use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
+use crate::ledger::cues::has_name;
 use crate::ledger::finder::{Finder, Pattern};
 use crate::ledger::noise::noise;
 use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, REFUTED, SHOWED, THE_GOAL};
@@ -401,6 +402,32 @@ fn leave_out_refuted(statements: &[Statement], is_left_out: &mut [bool]) {
     }
 }
 
+/// Longest introduction that says nothing by itself, in UTF-16 units.
+const LONGEST_LEAD: usize = 80;
+
+/// Leaves out the short introductions of the model without a name of which nothing that they introduce was chosen: `So
+/// now:`. `chosen` has the indexes of statements, in order.
+fn leave_out_introductions(statements: &[Statement], chosen: &mut Vec<(usize, f32)>) {
+    let introduces = |at: usize| statements[at].is_of_model() && statements[at].text.ends_with(COLONS);
+    let mut next: Option<usize> = None;
+    let mut is_told: Vec<bool> = Vec::with_capacity(chosen.len());
+    for (index, _) in chosen.iter().rev() {
+        // Another introduction in between has what was chosen below it.
+        let has_own = next.is_some_and(|next| {
+            statements[next].position == statements[*index].position && !(index + 1..=next).any(introduces)
+        });
+        let text = statements[*index].text.as_str();
+        let says_nothing = || utf16_len(text) <= LONGEST_LEAD && !has_name(text);
+        let is_told_now = !introduces(*index) || has_own || !says_nothing();
+        if is_told_now {
+            next = Some(*index);
+        }
+        is_told.push(is_told_now);
+    }
+    let mut is_told = is_told.into_iter().rev();
+    chosen.retain(|_| is_told.next().unwrap_or(true));
+}
+
 /// Longest heading before items, in bytes.
 const LONGEST_FRAME: usize = 100;
 /// Separates the sentences of two messages in an item.
@@ -445,7 +472,8 @@ impl Digest<'_> {
         let discarded = discarded(&self.ledger.statements);
         left_out.iter_mut().zip(&discarded).for_each(|(is_noise, is_discarded)| *is_noise |= is_discarded);
         leave_out_refuted(&self.ledger.statements, &mut left_out);
-        let chosen = selection.choose_among(self.ledger, others, &left_out);
+        let mut chosen = selection.choose_among(self.ledger, others, &left_out);
+        leave_out_introductions(&self.ledger.statements, &mut chosen);
         let is_chosen: HashSet<usize> = chosen.iter().map(|(index, _)| *index).collect();
         let mut items: Vec<Item> = Vec::new();
         let mut newest = 0;
@@ -772,6 +800,27 @@ mod tests {
         let mut item = Item::of(&statements[1]);
         item.push_under(Some(&statements[3]), &statements[4]);
         assert_eq!(item.text, "Assistant: open the hall; Check the stove: turn it");
+    }
+
+    #[test]
+    fn an_introduction_without_its_list_is_left_out() {
+        let texts = ["So now:", "one row", "It means:", "two rows", "In `menu.rs`:", "three rows", "And then:"];
+        let statement = |text: &&str| Statement {
+            voice: Voice::Report,
+            text: (*text).to_owned(),
+            number: 0,
+            position: 1,
+            sources: Default::default(),
+        };
+        let statements: Vec<Statement> = texts.iter().map(statement).collect();
+        let left = |chosen: &[usize]| {
+            let mut chosen: Vec<(usize, f32)> = chosen.iter().map(|index| (*index, 1.0)).collect();
+            leave_out_introductions(&statements, &mut chosen);
+            chosen.into_iter().map(|(index, _)| index).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&[0, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(left(&[0, 2, 3, 4, 6]), [2, 3, 4], "the name says something by itself");
+        assert_eq!(left(&[0, 3]), [3], "it is under another introduction");
     }
 
     #[test]
