@@ -310,6 +310,8 @@ pub(super) struct Shared {
     answered: HashSet<String>,
     /// Calls whose results do not name the tool: ids and tools.
     pub(super) native: VecDeque<(String, String)>,
+    /// Whether a message with the results of the last answer has begun.
+    pub(super) is_replied: bool,
     /// What the message is.
     pub(super) what: What,
     /// The fence that is open at the last line of a session of Copilot CLI.
@@ -424,6 +426,15 @@ impl Shared {
     pub(super) fn close(&mut self, name: &str) -> Option<String> {
         let open = self.open.get_mut(name)?;
         std::iter::from_fn(|| open.pop_front()).find(|id| !self.answered.remove(id))
+    }
+
+    /// Begins an answer. The results of an agent without ids come directly after their calls, so earlier calls get none
+    /// any more.
+    pub(super) fn forget_unanswered(&mut self) {
+        if std::mem::take(&mut self.is_replied) {
+            self.open.clear();
+            self.native.clear();
+        }
     }
 
     /// Records a result that names its call.
