@@ -14,6 +14,7 @@ mod codex;
 mod copilot;
 mod copilot_chat;
 mod cursor;
+mod cursor_dialogue;
 mod gemini_screen;
 mod markdown;
 mod opencode;

@@ -312,9 +312,7 @@ fn in_lines(output: &str) -> Option<bool> {
 
 /// Whether an output begins or ends with an error of PowerShell. Between other lines, a log may show one.
 fn has_error_of_shell(output: &str) -> bool {
-    let is_error = |line: &str| {
-        line.trim_start().strip_prefix(ERROR_ID).is_some_and(|id| !id.contains(NO_ERROR))
-    };
+    let is_error = |line: &str| line.trim_start().strip_prefix(ERROR_ID).is_some_and(|id| !id.contains(NO_ERROR));
     prefix_utf16(output, UNITS).lines().take(LINES_OF_ERROR).any(is_error)
         || suffix_utf16(output, UNITS).trim_end().lines().rev().take(LINES).any(is_error)
 }

@@ -391,7 +391,8 @@ impl History {
                 let texts = || block.get("content").into_iter().flat_map(texts_of);
                 let is_error = texts().any(is_failure);
                 let is_told = block.get("is_error").is_some();
-                let element = |text: &str| feedback_in(text).map(|(start, end)| text_block(&feedback(&text[start..end])));
+                let element =
+                    |text: &str| feedback_in(text).map(|(start, end)| text_block(&feedback(&text[start..end])));
                 message.asked.extend(texts().filter(|_| !is_error).filter_map(element));
                 with(block.clone(), "is_error", Some(Json::Bool(true)).filter(|_| is_error && !is_told))
             }
