@@ -473,6 +473,7 @@ impl Markdown {
                 self.add_pieces(text, is_closed, tree);
             }
         }
+        self.shared.is_behind_nothing = kind == Kind::User && text.trim().is_empty();
     }
 
     fn add_answer(&self, blocks: Vec<Json<'static>>, tree: &mut Tree) {

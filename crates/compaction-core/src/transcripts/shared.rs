@@ -28,6 +28,9 @@ const EARLY_TOOL: &str = "Tool: ";
 const INPUT: &str = "**Input:**";
 const OUTPUT: &str = "**Output:**";
 const ERROR: &str = "**Error:**";
+/// Begins the summary that opencode puts in the place of a conversation. A message of the person without words comes
+/// before it.
+const GOAL: &str = "## Goal";
 /// Comes before the JSON text of a call of Gemini CLI.
 const COMMAND: &str = "Command**:\n```json\n";
 /// Comes before the JSON text of a result.
@@ -298,6 +301,8 @@ pub(super) struct Shared {
     pub(super) name: Option<String>,
     pub(super) todos: copilot_chat::Todos,
     is_blank: bool,
+    /// Whether the last message is one of the person without words.
+    pub(super) is_behind_nothing: bool,
     /// Whether the last message of Gemini CLI was its summary.
     has_snapshot: bool,
     /// Whether the line below the message names the keys of a menu.
@@ -385,6 +390,7 @@ impl Shared {
     pub(super) fn pieces(&mut self, form: ExportForm, text: &str, is_user: bool) -> Vec<Piece> {
         match form {
             ExportForm::OpenCode if is_user => vec![Piece::Text(text.to_owned())],
+            ExportForm::OpenCode if self.is_behind_nothing => self.parts(text).into_iter().map(summarised).collect(),
             ExportForm::OpenCode => self.parts(text),
             ExportForm::Gemini => self.marked(text, is_user),
             ExportForm::Copilot => copilot::section(self, text),
@@ -590,6 +596,14 @@ impl Shared {
             self.calls += 1;
             format!("call-{}", self.calls)
         })
+    }
+}
+
+/// The summary of opencode, if a part is one.
+fn summarised(piece: Piece) -> Piece {
+    match piece {
+        Piece::Text(text) if line_at(&text, 0).trim_end() == GOAL => Piece::Summary(text),
+        other => other,
     }
 }
 
