@@ -11,6 +11,7 @@ mod claude_code;
 mod claude_screen;
 mod cline;
 mod codex;
+mod codex_app;
 mod copilot;
 mod copilot_chat;
 mod cursor;

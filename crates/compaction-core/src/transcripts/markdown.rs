@@ -759,10 +759,16 @@ impl Reader for Markdown {
         }
         let has_title =
             matches!(self.dialect, Dialect::Cursor | Dialect::Shared(ExportForm::OpenCode | ExportForm::Amp));
-        let may_be_title = has_title && !self.is_named && !self.has_spoken;
-        let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY && !self.is_heading(&line);
+        // Above the chat of the Codex app. A copy of a screen begins with no heading.
+        let is_app = self.dialect == Dialect::Shared(ExportForm::CodexScreen) && self.block.is_none();
+        let may_be_title = (has_title || is_app) && !self.is_named && !self.has_spoken;
+        let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY;
+        let may_be_title = may_be_title && (is_app || !self.is_heading(&line));
         if let Some(title) = title_in(&line).filter(|_| may_be_title) {
             self.is_named = true;
+            if is_app {
+                self.dialect = Dialect::Shared(ExportForm::CodexApp);
+            }
             self.end_message(tree);
             tree.keep(&record);
             tree.add_name(title);

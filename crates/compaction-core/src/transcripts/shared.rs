@@ -10,7 +10,7 @@ use super::screen::{self, Marks, Place};
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
 use super::wrapped::Width;
-use super::{Agent, amp, cline, copilot, copilot_chat, gemini_screen, thoughts, windsurf};
+use super::{Agent, amp, cline, codex_app, copilot, copilot_chat, gemini_screen, thoughts, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -63,6 +63,7 @@ pub(super) enum ExportForm {
     Windsurf,
     Amp,
     CodexScreen,
+    CodexApp,
     ClaudeScreen,
     GeminiScreen,
 }
@@ -160,6 +161,9 @@ impl ExportForm {
         if copilot_chat::begins(head) {
             return Some(Agent::Copilot);
         }
+        if codex_app::begins(head) {
+            return Some(Agent::CodexScreen);
+        }
         if windsurf::is_title(first) {
             return Some(Agent::Windsurf);
         }
@@ -188,13 +192,14 @@ impl ExportForm {
             | Self::CopilotChat
             | Self::Windsurf
             | Self::Amp
+            | Self::CodexApp
             | Self::GeminiScreen => None,
         }
     }
 
     /// Whether the line of a heading belongs to the message.
     pub(super) fn is_screen(self) -> bool {
-        self.marks().is_some() || matches!(self, Self::GeminiScreen | Self::CopilotChat)
+        self.marks().is_some() || matches!(self, Self::GeminiScreen | Self::CopilotChat | Self::CodexApp)
     }
 
     /// The heading of a message in a line, if the line is one.
@@ -218,6 +223,7 @@ impl ExportForm {
             Self::Windsurf => windsurf::heading(line),
             Self::Amp => amp::heading(line),
             Self::CodexScreen | Self::ClaudeScreen => self.marks()?.line(&mut Place::default(), line),
+            Self::CodexApp => codex_app::line(&mut codex_app::Place::default(), &mut Fence::default(), line),
             Self::GeminiScreen => gemini_screen::line(&mut gemini_screen::Place::default(), line),
             Self::Cline => {
                 let is_user = matches!(line, PERSON | RESULTS);
@@ -297,6 +303,9 @@ pub(super) struct Shared {
     /// The place of the last line of Gemini CLI, and the one before.
     frame: gemini_screen::Place,
     frame_before: gemini_screen::Place,
+    /// The place of the last line in a chat of the Codex app, and the one before.
+    app: codex_app::Place,
+    app_before: codex_app::Place,
     /// The name of the person in a chat of Copilot, its tasks, and whether the last line is blank.
     pub(super) name: Option<String>,
     pub(super) todos: copilot_chat::Todos,
@@ -330,6 +339,7 @@ impl Shared {
         self.before.2.clone_from(&self.last);
         self.before.3 = self.place;
         self.frame_before = self.frame;
+        self.app_before = self.app;
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool may be an export. It ends before the rule.
         let before = &self.last[usize::from(form == ExportForm::Amp)];
@@ -338,6 +348,7 @@ impl Shared {
             ExportForm::Copilot => self.section(line),
             _ if let Some(marks) = form.marks() => marks.line(&mut self.place, line),
             ExportForm::GeminiScreen => gemini_screen::line(&mut self.frame, line),
+            ExportForm::CodexApp => codex_app::line(&mut self.app, &mut self.fence, line),
             ExportForm::CopilotChat => {
                 let is_behind_blank = self.is_blank;
                 let is_user = copilot_chat::heading(&mut self.name, line, is_behind_blank);
@@ -384,6 +395,7 @@ impl Shared {
         self.last.clone_from(&self.before.2);
         self.place = self.before.3;
         self.frame = self.frame_before;
+        self.app = self.app_before;
     }
 
     /// The parts of a message.
@@ -399,6 +411,7 @@ impl Shared {
             ExportForm::Amp if is_user => amp::words(self, text),
             ExportForm::Amp => amp::answer(self, text),
             ExportForm::CodexScreen => screen::CODEX.pieces(self, text, is_user),
+            ExportForm::CodexApp => codex_app::pieces(self, text, is_user),
             ExportForm::ClaudeScreen => screen::CLAUDE.pieces(self, text, is_user),
             ExportForm::GeminiScreen => gemini_screen::pieces(self, text, is_user),
             ExportForm::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],

@@ -143,6 +143,8 @@ pub(super) struct SpecStory {
     files: HashMap<String, Option<String>>,
     /// The name of the file that the model's text directly before a message announces.
     announced: Option<String>,
+    /// The names of the files that calls named.
+    called: HashSet<String>,
     /// The names of the files in the model's last text that no call after it has named.
     named: Vec<String>,
     /// The fence that is open at the end of the last message.
@@ -229,6 +231,7 @@ impl SpecStory {
                     }
                     let Some(path) = call.path() else { continue };
                     self.named.retain(|name| base_name(name) != base_name(path));
+                    self.called.insert(base_name(path).to_owned());
                     self.note_file(path);
                 }
             }
@@ -236,10 +239,11 @@ impl SpecStory {
         pieces
     }
 
-    /// The file that a call without a path deletes: the only known one that the model's last text names and that no call
-    /// after it has named.
+    /// The file that a call without a path deletes: the only one that the model's last text names, that no call after it
+    /// has named, and that an earlier call has.
     fn deleted(&self) -> Option<String> {
-        let mut known = self.named.iter().filter_map(|name| self.files.get(base_name(name))?.as_ref());
+        let called = self.named.iter().map(|name| base_name(name)).filter(|name| self.called.contains(*name));
+        let mut known = called.filter_map(|name| self.files.get(name)?.as_ref());
         let first = known.next()?;
         known.all(|other| other == first).then(|| first.clone())
     }
