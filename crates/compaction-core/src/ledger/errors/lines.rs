@@ -107,6 +107,10 @@ fn exception(lines: &[&str]) -> Option<usize> {
 const FRAME: &str = "+ ";
 /// Begins one of them.
 pub(in crate::ledger) const KIND_OF_ERROR: &str = "+ CategoryInfo";
+/// Begins the line with the id of an error, which is the same in all languages.
+const ID_OF_ERROR: &str = "+ FullyQualifiedErrorId";
+/// Fewest lost letters that make a message useless. A program may have lost a few in another encoding.
+const FEWEST_LOST: usize = 6;
 /// Most lines of a message above them.
 const MOST_OF_MESSAGE: usize = 3;
 
@@ -129,9 +133,15 @@ fn is_place_of_shell(line: &str) -> bool {
 }
 
 /// The message of the first error of PowerShell. It is above the place of the error and begins with the name of a
-/// command. In a script that cannot be parsed, it is below the lines that show the place.
+/// command. In a script that cannot be parsed, it is below the lines that show the place. The id of the error says more
+/// than a message whose letters are lost.
 fn message_at(lines: &[&str]) -> Option<usize> {
-    message_of_parser(lines).or_else(|| message_above_place(lines))
+    let found = message_of_parser(lines).or_else(|| message_above_place(lines))?;
+    let letters = lines[found].chars().filter(|one| !one.is_ascii());
+    let (lost, kept): (Vec<char>, Vec<char>) = letters.partition(|one| *one == '\u{fffd}');
+    let is_lost = lost.len() >= FEWEST_LOST && lost.len() > kept.len();
+    let id = || lines.iter().skip(found).position(|line| line.trim_start().starts_with(ID_OF_ERROR));
+    Some(id().filter(|_| is_lost).map_or(found, |at| found + at))
 }
 
 /// The message between the lines that show the place of an error and the line with its kind, if that is the first

@@ -35,6 +35,11 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
         "In C:\\shop\\run.ps1:8 car:9\n+ go menu && go list\n+         ~~\nIl token '&&' non \u{fffd} un separatore.\n    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\n    + FullyQualifiedErrorId : InvalidEndOfLine",
         "Il token '&&' non \u{fffd} un separatore.",
     ),
+    (
+        "powershell whose letters are lost",
+        "gett : \u{fffd}\u{fffd}\u{fffd}\u{fffd}gett\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n\u{fffd}\u{fffd} \u{fffd}:1 \u{fffd}: 1\n+ gett menu\n+ ~~~~\n    + CategoryInfo          : ObjectNotFound: (gett:String) []\n    + FullyQualifiedErrorId : CommandNotFoundException",
+        "+ FullyQualifiedErrorId : CommandNotFoundException",
+    ),
     ("nothing", "", "no output"),
     ("blank lines", " \n\n\t\n", "no output"),
     (
