@@ -350,6 +350,14 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
             inner |= mark;
             at += width(*byte);
         }
+        if (first | inner) & SLASH != 0
+            && bytes.get(at).is_some_and(|byte| *byte >= FIRST_OF_LONG)
+            && let Some(path) = path_in_other_letters(text, start, at)
+        {
+            found(NameKind::Path, path);
+            at = start + path.len();
+            continue;
+        }
         // A word of lower-case letters, perhaps with a capital at its beginning, is by far the most common case and
         // never a name.
         let is_word = first & !(SMALL | CAPITAL) == 0 && inner & !SMALL == 0;
@@ -359,6 +367,75 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
         }
         at += 1;
     }
+}
+
+/// The first byte of the shortest characters that [`MARKS`] leaves out.
+const FIRST_OF_LONG: u8 = 0xE0;
+/// Quotes that may be around a path.
+const QUOTES: [(char, char); 7] = [
+    ('`', '`'),
+    ('"', '"'),
+    ('\'', '\''),
+    ('\u{201c}', '\u{201d}'),
+    ('\u{2018}', '\u{2019}'),
+    ('\u{300c}', '\u{300d}'),
+    ('\u{300e}', '\u{300f}'),
+];
+
+/// The path from `start` on that has letters of a script without spaces between words. `end` is where the first of them
+/// begins. In quotes, it ends at the quote; else behind the first file ending, if no other word may have begun before it.
+/// The letters may as well be the words behind a path.
+fn path_in_other_letters(text: &str, start: usize, end: usize) -> Option<&str> {
+    let before = text[..start].chars().next_back();
+    let run = &text[start..end];
+    if run.starts_with(['/', '\\']) && before.is_some_and(char::is_alphanumeric) || whole_name(run).is_some() {
+        return None;
+    }
+    let is_part = |one: char| one.is_alphanumeric() || one.is_ascii() && MARKS[one as usize] != 0;
+    let rest = &text[end..];
+    let mut parts = rest.char_indices().take_while(|(at, _)| *at <= LONGEST_PATH);
+    let length = parts.find(|(_, one)| !is_part(*one)).map_or(rest.len(), |(at, _)| at);
+    let whole = text.get(start..end + length).filter(|whole| whole.len() <= LONGEST_PATH)?;
+    let is_quoted = match (before, rest[length..].chars().next()) {
+        (Some(before), Some(behind)) => QUOTES.contains(&(before, behind)),
+        (before, behind) => before.is_none() && behind.is_none(),
+    };
+    let separators = whole.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
+    let whole_file = whole_name(whole).filter(|_| is_quoted);
+    let file = || {
+        let mut files = ends_in_letters(whole, end - start).filter_map(|end| whole_name(&whole[..end]));
+        files.next().filter(|file| !begins_word_inside(&file[end - start..]))
+    };
+    let directory = || Some(whole).filter(|_| is_quoted && (separators > 1 || is_drive(whole)));
+    let found = whole_file.or_else(file).or_else(directory)?;
+    let is_break = |part: &str| {
+        part.strip_prefix(['n', 'r', 't']).is_some_and(|rest| !rest.starts_with(|one: char| one.is_ascii()))
+    };
+    path(found).filter(|_| !has_escaped_letters(found) && !found.split('\\').skip(1).any(is_break))
+}
+
+/// Where a text may end before a letter that is not ASCII, behind one that is, from `from` on.
+fn ends_in_letters(text: &str, from: usize) -> impl Iterator<Item = usize> {
+    let ends = text.char_indices().skip_while(move |(at, _)| *at <= from);
+    let ends = ends.filter(|(at, one)| !one.is_ascii() && text.as_bytes()[at - 1].is_ascii()).map(|(at, _)| at);
+    ends.chain([text.len()])
+}
+
+/// A text up to its file ending, without a line and column; `None` if it has none.
+fn whole_name(text: &str) -> Option<&str> {
+    let drive = if is_drive(text) { 2 } else { 0 };
+    let end = text[drive..].find(':').map_or(text.len(), |colon| drive + colon);
+    let name = text[..end].trim_end_matches(['.', '-']);
+    ending(name).map(|_| name)
+}
+
+/// Whether a letter of ASCII directly follows another one, as in the words `目录下的main.rs`.
+fn begins_word_inside(text: &str) -> bool {
+    let mut before = None;
+    text.chars().any(|one| {
+        let is_behind = before.replace(one).is_some_and(|before: char| !before.is_ascii());
+        is_behind && one.is_ascii_alphabetic()
+    })
 }
 
 /// The names of files in `text`, in order.
@@ -654,6 +731,15 @@ mod tests {
             ("C:\\Users\\ada\\Main.cs:40 failed", &["path C:\\Users\\ada\\Main.cs"]),
             ("im Ordner docs/übersicht.md steht's", &["path docs/übersicht.md"]),
             ("修复src/main.rs中的错误", &["path src/main.rs"]),
+            ("打开D:\\work\\12张菜单\\index.html看看", &["path D:\\work\\12张菜单\\index.html"]),
+            ("见docs/菜单备份.html和docs/说明.md。", &["path docs/菜单备份.html", "path docs/说明.md"]),
+            ("docs/手順書.mdを開く", &["path docs/手順書.md"]),
+            ("docs/설명.md:12를 고쳐", &["path docs/설명.md"]),
+            ("在src/目录下的main.rs里，src/api目录下", &["path main.rs", "path src/api"]),
+            ("src/a.rs和src/b.rs", &["path src/a.rs", "path src/b.rs"]),
+            ("`src/目录/main.rs` “C:\\菜单\\价格” 功率/速度", &["path src/目录/main.rs", "path C:\\菜单\\价格"]),
+            ("菜单/说明.md 和 AI/聊天", &[]),
+            ("path src\\n菜单.md", &[]),
             ("исправь файл cmd/server/main.go!", &["path cmd/server/main.go"]),
             ("README.md, then theme.ts.", &["path README.md", "path theme.ts"]),
             ("https://example.org/a/b. Next", &["https://example.org/a/b"]),

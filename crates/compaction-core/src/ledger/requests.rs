@@ -35,7 +35,8 @@ use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
 use super::replies::{has_points, leading_label, replies, says_more};
 use super::resuming::{
-    answers_back, breaks_off, continues_turn, is_approval, is_declaration, is_reference, tells_broken_turn,
+    answers_back, approved_title, breaks_off, continues_turn, is_approval, is_declaration, is_reference,
+    tells_broken_turn,
 };
 use super::rules::{approves, goes_ahead, listed_rules, with_file};
 use super::rulings::{changes, ruled, rules};
@@ -473,7 +474,7 @@ impl<'a> Dialogue<'a> {
                 read_constraints(place, text, false, notes);
             }
             match is_approval(text) {
-                true => self.read_approval(place, notes),
+                true => self.read_approval(place, text, notes),
                 false => self.read_choice(place, text, notes),
             }
             self.read_rejections(place, text, notes);
@@ -562,13 +563,15 @@ impl<'a> Dialogue<'a> {
         self.planned = planned(text).map(|plan| (position, plan));
     }
 
-    /// Adds the plan that the person approved: the newest one of a call, or else the newest answer.
-    fn read_approval(&self, place: SourcePosition<'a>, notes: &mut NoteList) {
+    /// Adds the plan that the person approved: the newest one of a call, or else the one that the approval names, or else
+    /// the newest answer.
+    fn read_approval(&self, place: SourcePosition<'a>, approval: &str, notes: &mut NoteList) {
         let asked = self.requests.iter().rev().find(|request| request.asks_for_work());
         let asked_at = asked.map_or(0, |request| request.position);
         let of_call = self.planned.as_ref().filter(|(position, _)| *position > asked_at).map(|(_, plan)| plan.clone());
         let newest = || self.answers.back().filter(|answer| answer.place.position > asked_at);
-        if let Some(plan) = of_call.or_else(|| planned(&newest()?.text)) {
+        let named = || approved_title(approval).map(str::to_owned);
+        if let Some(plan) = of_call.or_else(named).or_else(|| planned(&newest()?.text)) {
             notes.add(NoteKind::Decision, &format!("{AGREED}{plan}"), place, false);
         }
     }

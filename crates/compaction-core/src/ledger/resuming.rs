@@ -69,6 +69,13 @@ pub(crate) fn is_approval(message: &str) -> bool {
     APPROVALS.iter().any(|start| message.trim_start().starts_with(start))
 }
 
+/// The title of the plan that such an approval names.
+pub(crate) fn approved_title(message: &str) -> Option<&str> {
+    let message = message.trim();
+    let title = APPROVALS.iter().find_map(|start| message.strip_prefix(start))?.strip_prefix(": ")?;
+    (!title.contains('\n')).then_some(title.trim())
+}
+
 /// Whether a message only lets a tool go on that stopped at the limit of a turn.
 pub(crate) fn continues_turn(message: &str) -> bool {
     LIMITS.iter().any(|start| message.trim_start().starts_with(start))
@@ -194,6 +201,14 @@ pub(super) fn breaks_off(answer: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_approval_may_name_the_plan() {
+        assert_eq!(approved_title("User has approved the plan: Kilns on a map"), Some("Kilns on a map"));
+        for approval in ["User has approved the plan.", "User approved Claude's plan:\n1. Read it", "a: b"] {
+            assert_eq!(approved_title(approval), None, "{approval}");
+        }
+    }
 
     #[test]
     fn a_notice_of_a_broken_turn_is_no_request() {

@@ -31,6 +31,12 @@ const BEGINS: [bool; 256] = {
     }
     begins
 };
+/// Begins the line with the id of an error of PowerShell, which is the same in all languages.
+const ERROR_ID: &str = "+ FullyQualifiedErrorId";
+/// The id of what a program prints for people beside its output. It says nothing about a failure.
+const NO_ERROR: &str = "NativeCommandError";
+/// Most lines of an error of PowerShell.
+const LINES_OF_ERROR: usize = 14;
 /// Text directly before an exit code.
 const PHRASES: &[&str] = listed!(ENGLISH, "outcome: before codes");
 /// Words with which a result says that the command still runs, in lower case.
@@ -295,12 +301,20 @@ fn in_json(json: &Result<Json<'_>, ()>, output: &str) -> Option<bool> {
     code.map(|code| code != 0.0).or(marked).or_else(|| error.then_some(true))
 }
 
-/// Finds an exit code in the first lines, before the output begins, or in the last ones.
+/// Finds an exit code in the first lines, before the output begins, or in the last ones. Else it finds an error of
+/// PowerShell at the beginning or the end of the output.
 fn in_lines(output: &str) -> Option<bool> {
     let head = prefix_utf16(output, UNITS).lines().take(LINES).take_while(|line| !is_output_mark(line));
     let tail = || suffix_utf16(output, UNITS).trim_end().lines().rev().take(LINES);
     let code = head.filter_map(exit_code).next().or_else(|| tail().filter_map(exit_code).next());
-    code.map(|code| code != 0)
+    code.map(|code| code != 0).or_else(|| has_error_of_shell(behind_head(output)).then_some(true))
+}
+
+/// Whether an output begins or ends with an error of PowerShell. Between other lines, a log may show one.
+fn has_error_of_shell(output: &str) -> bool {
+    let is_error = |line: &str| line.trim_start().strip_prefix(ERROR_ID).is_some_and(|id| !id.contains(NO_ERROR));
+    prefix_utf16(output, UNITS).lines().take(LINES_OF_ERROR).any(is_error)
+        || suffix_utf16(output, UNITS).trim_end().lines().rev().take(LINES).any(is_error)
 }
 
 fn is_output_mark(line: &str) -> bool {

@@ -7,7 +7,7 @@ const REFUSALS: &[&str] = listed!(HARNESSES, "refusals: refused");
 /// The same of calls that a person ended while they ran.
 const INTERRUPTIONS: &[&str] = listed!(HARNESSES, "refusals: interrupted");
 /// Each of both has one of these words.
-const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o", "skipping edits", "tell claude"];
+const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o", "skipping edits", "tell claude", "should claude"];
 /// Leading bytes of a result that are searched for a refusal.
 const REFUSAL_BYTES: usize = 400;
 

@@ -67,8 +67,18 @@ const FAILED_EDITS: [&str; 4] =
 /// End the notices of a file that a list of ignored files names.
 const OF_IGNORED: [&str; 2] = [" that matches gitignore spec.", " that matches aiderignore spec."];
 /// Notices of a file that aider does not add to the chat, before and after its name.
-const NOT_ADDED: [(&str, &str); 3] =
-    [("Skipping ", OF_IGNORED[0]), ("Skipping ", OF_IGNORED[1]), ("Can't add ", " which is in gitignore")];
+const NOT_ADDED: [(&str, &str); 4] = [
+    ("Skipping ", OF_IGNORED[0]),
+    ("Skipping ", OF_IGNORED[1]),
+    ("Can't add ", " which is in gitignore"),
+    ("Cannot add ", " as it's not part of the repository"),
+];
+/// The same for a file outside of the directory, whose name is behind the second text.
+const OUTSIDE: (&str, &str) = ("Can not add ", ", which is not within ");
+/// The notice of a command to aider that an error ended: the command, and the reason.
+const INCOMPLETE: &str = "Unable to complete ";
+/// The commands that add files to the chat.
+const ADDING: [&str; 3] = ["add", "read", "read-only"];
 /// Notices of one edit that was not made, before and after the name of the file.
 const UNDONE_EDITS: [(&str, &str); 6] = [
     ("Skipping edits to ", OF_IGNORED[0]),
@@ -167,6 +177,8 @@ pub(super) struct Outputs {
     allowed: HashSet<String>,
     /// The file that the person lets aider create, until an output says what came of it.
     creating: Option<String>,
+    /// The person's last message, if it is a command to aider.
+    command: String,
     /// Whether a call already contains a linter's findings. aider may commit before it asks what to do about them.
     has_lint: bool,
 }
@@ -181,6 +193,8 @@ impl Outputs {
             _ => run_in(text).map(What::Run),
         };
         self.creating = None;
+        self.command.clear();
+        self.command.push_str(if text.starts_with('/') { text } else { "" });
         self.open = what.map(Open::new);
         self.has_lint = false;
     }
@@ -227,7 +241,8 @@ impl Outputs {
                 outputs.close(&text[start..end], events);
                 (start, other) = (at, at);
             };
-            let created = if is_line { self.created(notice, &shown) } else { None };
+            let created =
+                if is_line { self.created(notice, &shown).or_else(|| self.incomplete(notice, &shown)) } else { None };
             if let Some(event) = created.or_else(|| reported(notice, &shown, is_line)) {
                 tell(self, before, &mut events);
                 events.push(event);
@@ -280,6 +295,17 @@ impl Outputs {
         let path = self.creating.take_if(|_| is_added)?;
         // aider creates it without contents.
         Some(Event::call("write", "path", &path, shown, false))
+    }
+
+    /// A command of the person to aider that an error ended. The notice may name the file in quotes.
+    fn incomplete(&self, notice: &str, shown: &str) -> Option<Event> {
+        let (name, reason) = notice.strip_prefix(INCOMPLETE)?.split_once(": ")?;
+        let argument = self.command.split_once(char::is_whitespace)?.1.trim();
+        let quoted = reason.strip_suffix('\'').and_then(|reason| Some(reason.rsplit_once('\'')?.1));
+        Some(match ADDING.contains(&name) {
+            true => Event::call("read", "path", quoted.unwrap_or(argument), shown, true),
+            false => Event::run(self.command.trim(), shown, true),
+        })
     }
 
     /// The event in the answer to a question. `had_run` means that the outputs before it are those of a command.
@@ -432,7 +458,8 @@ fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
     if let Some(path) = UNDONE_EDITS.iter().find_map(undone).or_else(|| unwritten(notice)).filter(|_| is_line) {
         return Some(Event::call("edit", "path", path, shown, true));
     }
-    if let Some(path) = NOT_ADDED.iter().find_map(undone).filter(|_| is_line) {
+    let outside = || Some(notice.strip_prefix(OUTSIDE.0)?.split_once(OUTSIDE.1)?.0);
+    if let Some(path) = NOT_ADDED.iter().find_map(undone).or_else(outside).filter(|_| is_line) {
         return Some(Event::call("read", "path", path, shown, true));
     }
     let is_commit = notice.strip_prefix("Commit ").is_some_and(begins_with_hash);

@@ -98,7 +98,12 @@ pub(super) fn pieces(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piec
         let id = shared.call(&mut pieces, None, SHELL, object([]));
         let told = CLAUDE.folded.and_then(|end| without_sign(first.trim()).strip_suffix(end)).unwrap_or_default();
         let told = told.rsplit_once(" (").map_or(told, |(told, _)| told);
-        pieces.push(Piece::Result { id, name: SHELL.to_owned(), texts: vec![told.to_owned()], is_error: false });
+        let below = format!("\n{}", CLAUDE.output);
+        let outputs = text.split(&below).skip(1).map(|part| output_of(part, None));
+        let stopped = outputs.filter(|output| output.starts_with(INTERRUPTED));
+        let texts: Vec<String> = std::iter::once(told.to_owned()).chain(stopped).collect();
+        let is_error = texts.len() > 1;
+        pieces.push(Piece::Result { id, name: SHELL.to_owned(), texts, is_error });
         return pieces;
     }
     let is_folded = || CLAUDE.folded.is_some_and(|end| first.trim_end().ends_with(end));

@@ -1,11 +1,13 @@
 //! Messages of Cline and Roo, in the tasks that they export as Markdown and in their `api_conversation_history.json`.
 //! Calls are elements, lines after `[Tool Use: NAME]`, or blocks.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use super::Reader;
 use super::records::Record;
-use super::shared::{Piece, Shared, add_said, line_at};
+use super::shared::{FENCE, Piece, Shared, add_said, line_at};
+use super::specstory::Fence;
 use super::tree::{Tree, items, text_at, text_block, time_of};
 use crate::formats::Format;
 use crate::formats::node::{object, string, with};
@@ -29,7 +31,21 @@ const DETAILS: (&str, &str) = ("<environment_details>", "</environment_details>"
 /// Lines in it that name the working directory.
 const DIRECTORIES: [&str; 2] = ["# Current Working Directory (", "# Current Workspace Directory ("];
 /// Beginnings of other lines from which on the program speaks.
-const PROGRAM: [&str; 2] = ["[TASK RESUMPTION]", "# task_progress "];
+const PROGRAM: [&str; 6] = [
+    "[TASK RESUMPTION]",
+    "# task_progress ",
+    "# TODO LIST RECOMMENDED",
+    "# TODO LIST CREATION REQUIRED",
+    "# TODO LIST UPDATE REQUIRED",
+    "# Todo List (Optional",
+];
+/// Elements around words of the person.
+const AROUND_WORDS: [(&str, &str); 2] = [("<task>", "</task>"), ("<user_message>", "</user_message>")];
+/// The element in a result in which the person says what to do next, and how the line above it begins.
+const FEEDBACK: (&str, &str) = ("<feedback>", "</feedback>");
+const BEFORE_FEEDBACK: &str = "The user ";
+/// Begins the line with which the program ends an answer that it cut off.
+const CUT_OFF: &str = "[Response interrupted by ";
 /// Text in the last line of a message of the program.
 const AUTOMATED: &str = "(This is an automated message, so do not respond to it conversationally";
 /// Beginnings of results of calls that failed. Later versions of Roo write JSON.
@@ -103,13 +119,19 @@ const KEYS: [&str; 52] = [
 
 /// The parts of an answer. A thought at the end of the message counts as text.
 pub(super) fn answer(shared: &mut Shared, text: &str) -> Vec<Piece> {
+    shared.forget_unanswered();
+    let (text, made_up) = until_cut_off(text);
     let mut pieces = Vec::new();
     let mut ends = end_tags(text);
     let (mut start, mut at, mut mark, mut is_thought) = (0, 0, 0, false);
+    let mut fence = Fence::default();
+    // Where the last line begins, if it opens a fence.
+    let mut opening = None;
     while at < text.len() {
         let line = line_at(text, at);
         let next = at + line.len();
         let bare = line.trim_end();
+        let before = opening.take();
         if let Some(name) = bare.strip_prefix(TOOL_USE).and_then(|name| name.strip_suffix(']')) {
             add_said(&mut pieces, &text[start..at], is_thought);
             let (arguments, end) = native_arguments(text, next);
@@ -126,7 +148,8 @@ pub(super) fn answer(shared: &mut Shared, text: &str) -> Vec<Piece> {
             Some((name, *places.front()?))
         });
         if let Some((name, end)) = opened {
-            add_said(&mut pieces, &text[start..at], is_thought);
+            let before = before.filter(|_| name != THINKING);
+            add_said(&mut pieces, &text[start..before.unwrap_or(at)], is_thought);
             let body = &text[next..end];
             if name == THINKING {
                 add_said(&mut pieces, body, true);
@@ -135,9 +158,17 @@ pub(super) fn answer(shared: &mut Shared, text: &str) -> Vec<Piece> {
                 shared.open(name, id);
             }
             at = end + line_at(text, end).len();
+            if before.is_some() {
+                fence = Fence::default();
+                let behind = line_at(text, at);
+                at += Some(behind).filter(|line| line.trim_end() == FENCE).map_or(0, str::len);
+            }
             (start, is_thought) = (at, false);
             continue;
         }
+        let was_open = fence.is_open();
+        fence.read(line);
+        opening = Some(at).filter(|_| !was_open && fence.is_open());
         if bare == REASONING {
             add_said(&mut pieces, &text[start..at], is_thought);
             (start, mark, is_thought) = (next, at, true);
@@ -145,7 +176,21 @@ pub(super) fn answer(shared: &mut Shared, text: &str) -> Vec<Piece> {
         at = next;
     }
     add_said(&mut pieces, &text[if is_thought { mark } else { start }..], false);
+    add_said(&mut pieces, made_up, true);
     pieces
+}
+
+/// An answer without the line of the program that ends it, and the details of the editor that the model itself began
+/// to write above this line. Nobody reads them.
+fn until_cut_off(text: &str) -> (&str, &str) {
+    let whole = text.trim_end();
+    let last = whole.rfind('\n').map_or(0, |at| at + 1);
+    if !(whole[last..].starts_with(CUT_OFF) && whole.ends_with(']')) {
+        return (text, "");
+    }
+    let said = &whole[..last];
+    let begun = said.rfind(DETAILS.0).filter(|at| *at == 0 || said[..*at].ends_with('\n'));
+    said.split_at(begun.filter(|at| !said[*at..].contains(DETAILS.1)).unwrap_or(said.len()))
 }
 
 /// The name of the element that a line opens, if a tool may have this name.
@@ -274,8 +319,12 @@ pub(super) struct History {
 impl History {
     /// Reads the blocks of a message. Consecutive texts are read as one.
     fn message(&mut self, value: &Json<'static>, is_user: bool, tree: &mut Tree) {
+        match is_user {
+            true => self.shared.is_replied = true,
+            false => self.shared.forget_unanswered(),
+        }
         let names = ["providerId", "modelId"].map(|key| text_at(value, &["modelInfo", key]));
-        let mut message = Unread { is_user, names, blocks: Vec::new() };
+        let mut message = Unread { is_user, names, blocks: Vec::new(), asked: Vec::new() };
         let mut text = String::new();
         let content = value.get("content");
         for block in items(value, "content") {
@@ -289,6 +338,7 @@ impl History {
         }
         text.push_str(content.and_then(Json::as_str).unwrap_or_default());
         self.text(&text, &mut message, tree);
+        message.blocks.append(&mut message.asked);
         message.flush(tree);
     }
 
@@ -301,8 +351,10 @@ impl History {
         };
         for piece in pieces {
             let block = match piece {
-                Piece::Text(text) | Piece::Failure(text) | Piece::Asked(text) | Piece::Summary(text) => {
-                    text_block(&text)
+                Piece::Text(text) | Piece::Failure(text) | Piece::Summary(text) => text_block(&text),
+                Piece::Asked(text) => {
+                    message.asked.push(text_block(&text));
+                    continue;
                 }
                 Piece::Thought(text) => object([("type", string("thinking")), ("thinking", string(text))]),
                 Piece::Call { id, name, arguments } => object([
@@ -336,8 +388,12 @@ impl History {
             }
             (Some("tool_result"), _) => {
                 self.shared.answer(text("tool_use_id").unwrap_or_default());
-                let is_error = block.get("content").is_some_and(|content| texts_of(content).any(is_failure));
+                let texts = || block.get("content").into_iter().flat_map(texts_of);
+                let is_error = texts().any(is_failure);
                 let is_told = block.get("is_error").is_some();
+                let element =
+                    |text: &str| feedback_in(text).map(|(start, end)| text_block(&feedback(&text[start..end])));
+                message.asked.extend(texts().filter(|_| !is_error).filter_map(element));
                 with(block.clone(), "is_error", Some(Json::Bool(true)).filter(|_| is_error && !is_told))
             }
             (Some("reasoning"), Some(thought)) => object([("type", string("thinking")), ("thinking", string(thought))]),
@@ -353,6 +409,8 @@ struct Unread<'a> {
     /// The provider and the model.
     names: [Option<&'a str>; 2],
     blocks: Vec<Json<'static>>,
+    /// What the person says in results. It follows all of them.
+    asked: Vec<Json<'static>>,
 }
 
 impl Unread<'_> {
@@ -411,6 +469,7 @@ enum Author {
 
 /// The parts of a message with the role of the person: results of calls, words, and texts of the program.
 pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
+    shared.is_replied = true;
     let mut pieces = Vec::new();
     let (mut start, mut at, mut author) = (0, 0, Author::Person);
     let mut details = Some((0, false));
@@ -449,7 +508,38 @@ pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
         at = next.max(behind);
     }
     add_part(&mut pieces, author, &text[start..]);
+    add_feedback(&mut pieces);
     pieces
+}
+
+/// Adds what the person says in the results of calls that they did not refuse, such as that of `attempt_completion`. It
+/// is their next message.
+fn add_feedback(pieces: &mut Vec<Piece>) {
+    let mut asked = Vec::new();
+    for piece in pieces.iter_mut() {
+        let Piece::Result { texts, is_error: false, .. } = piece else { continue };
+        for text in texts {
+            let Some((start, end)) = feedback_in(text) else { continue };
+            asked.push(Piece::Asked(feedback(&text[start..end])));
+            text.replace_range(start..end, "");
+            text.truncate(text.trim_end().len());
+        }
+    }
+    pieces.extend(asked);
+}
+
+/// The words in such an element.
+fn feedback(element: &str) -> String {
+    element[FEEDBACK.0.len()..element.len() - FEEDBACK.1.len()].trim().to_owned()
+}
+
+/// The place of the last element with words of the person in a result.
+fn feedback_in(text: &str) -> Option<(usize, usize)> {
+    let start = text.rfind(FEEDBACK.0)?;
+    let end = start + text[start..].rfind(FEEDBACK.1)? + FEEDBACK.1.len();
+    let above = text[..start].strip_suffix('\n')?.trim_end();
+    let is_told = above.lines().next_back().is_some_and(|line| line.starts_with(BEFORE_FEEDBACK));
+    is_told.then_some((start, end))
 }
 
 /// Where the details end that begin at `at`, and whether a part ends there. `found` is the last answer, so no text is
@@ -482,8 +572,22 @@ fn add_part(pieces: &mut Vec<Piece>, author: Author, text: &str) {
             pieces.push(Piece::Result { id, name, texts, is_error });
         }
         _ if text.trim().is_empty() => {}
-        Author::Person if !is_automated(text) => pieces.push(Piece::Text(text.to_owned())),
+        Author::Person if !is_automated(text) => add_said(pieces, &unwrapped(text), false),
         _ => pieces.push(Piece::Harness(text.to_owned())),
+    }
+}
+
+/// The words of the person without the element around them.
+fn unwrapped(text: &str) -> Cow<'_, str> {
+    let found = AROUND_WORDS.iter().find_map(|(open, close)| {
+        let inside = text.trim_start().strip_prefix(open)?;
+        let end = inside.rfind(close)?;
+        Some((inside[..end].trim_matches('\n'), inside[end + close.len()..].trim_matches('\n')))
+    });
+    match found {
+        None => Cow::Borrowed(text),
+        Some((words, "")) => Cow::Borrowed(words),
+        Some((words, behind)) => Cow::Owned(format!("{words}\n\n{behind}")),
     }
 }
 

@@ -61,6 +61,13 @@ const SEARCHES: [(&str, &str, char); 5] = [
     ("Searched codebase for \"", "semantic_search", '"'),
 ];
 const RAN: &str = "Ran terminal command: ";
+/// A call that runs code in a browser. The next line has the code.
+const RAN_CODE: &str = "Ran Playwright code";
+const WITH_CODE: &str = "Completed with input: ";
+/// The line of a page that was opened in a browser, around its name.
+const OPENED: (&str, char) = ("Opened `", '`');
+/// Begins the line of a search without a match, of which the copy does not tell what it looked for.
+const NO_MATCH: &str = "No matches found. Your search pattern might be excluded";
 const USING: &str = "Using \"";
 /// The start of a link without a name, which the program writes.
 const LINK: &str = "[](";
@@ -197,6 +204,9 @@ pub(super) fn steps(todos: &mut Todos, text: &str) -> Vec<Step> {
         }
         let line = SUMMARIZED.iter().find_map(|notice| line.strip_prefix(notice)).unwrap_or(line);
         let (mut calls, mut end) = (calls(todos, line.trim_end()), next);
+        if calls.is_empty() {
+            calls.extend(call_without_link(line.trim_end_matches(['\r', '\n'])));
+        }
         if let Some(path) = headed_path(bare).filter(|_| is_changed && !is_unchanged(&text[next..])) {
             calls.push(Step::call(EARLY_EDIT, object([("filePath", string(path))]), None));
         }
@@ -208,6 +218,12 @@ pub(super) fn steps(todos: &mut Todos, text: &str) -> Vec<Step> {
                 }
                 let command = format!("{start}{}", &text[next..end]);
                 calls = vec![Step::call("run_in_terminal", object([("command", string(command.trim()))]), None)];
+            } else if bare == RAN_CODE
+                && let Some(start) = below.strip_prefix(WITH_CODE)
+            {
+                end = text[next..].find("\n\n").map_or(text.len(), |blank| next + blank + 1);
+                let code = format!("{start}{}", &text[next + below.len()..end]);
+                calls = vec![Step::call("run_playwright_code", object([("code", string(code.trim()))]), None)];
             }
             add_words(&mut steps, &mut words);
             steps.extend(calls);
@@ -315,6 +331,15 @@ fn calls(todos: &mut Todos, line: &str) -> Vec<Step> {
     if let Some((_, tool)) = LINES.iter().find(|(whole, _)| *whole == line) {
         return vec![Step::call(tool, object([]), None)];
     }
+    if line == RAN_CODE {
+        return vec![Step::call("run_playwright_code", object([]), None)];
+    }
+    if let Some(page) = line.strip_prefix(OPENED.0).and_then(|rest| rest.strip_suffix(OPENED.1)) {
+        return vec![Step::call("open_browser_page", object([("page", string(page))]), None)];
+    }
+    if line.starts_with(NO_MATCH) {
+        return vec![Step::call("grep_search", object([]), Some(line.to_owned()))];
+    }
     let told = |rest: &str| Some(rest.trim_start_matches([',', ' ']).to_owned()).filter(|rest| !rest.is_empty());
     if let Some((query, rest, tool)) = SEARCHES.iter().find_map(|(start, tool, sign)| {
         let (query, rest) = line.strip_prefix(start)?.split_once(*sign)?;
@@ -337,6 +362,15 @@ fn calls(todos: &mut Todos, line: &str) -> Vec<Step> {
         return paths.into_iter().map(|path| Step::call(tool, object([(key, string(path))]), told(rest))).collect();
     }
     todos.task(line).into_iter().collect()
+}
+
+/// The call of which a line tells from whose links the copy has dropped everything: `Read `, `Read , lines 1 to 55`,
+/// `Generating patch (19 lines) in `.
+fn call_without_link(line: &str) -> Option<Step> {
+    let (rest, tool) = FILES.iter().find_map(|(start, tool, _)| Some((line.strip_prefix(start)?, *tool)))?;
+    let behind = rest.strip_prefix(", ").map(str::trim_end);
+    let is_dropped = rest.is_empty() || behind.is_some_and(|behind| !behind.is_empty()) || rest.ends_with(" in ");
+    is_dropped.then(|| Step::call(tool, object([]), behind.map(str::to_owned)))
 }
 
 /// The paths in the links of a line that have no name.

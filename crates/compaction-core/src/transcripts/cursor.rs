@@ -3,6 +3,7 @@
 
 use super::Reader;
 use super::claude_code::text_of;
+use super::cursor_dialogue::messages;
 use super::records::Record;
 use super::tree::{Answer, Tree, call_block, items, text_at, text_block, thinking_block, time_of, value_at};
 use crate::formats::node::{arguments_object, arguments_of_text};
@@ -38,7 +39,10 @@ impl Cursor {
         let kind = value.get("type").map(Json::to_compact).unwrap_or_default();
         let is_user = matches!(kind.as_str(), "1" | "\"user\"") || text_at(value, &["role"]) == Some("user");
         if is_user {
-            return tree.add_user(Json::Array(vec![text_block(&said)]));
+            for message in messages(&said, true) {
+                tree.add_user(Json::Array(vec![text_block(&message)]));
+            }
+            return;
         }
         let mut blocks = Vec::new();
         let thinking = text_at(value, &["thinking", "text"]).or_else(|| text_at(value, &["thinking"]));

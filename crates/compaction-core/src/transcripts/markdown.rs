@@ -11,7 +11,7 @@ use super::screen::CODEX;
 use super::shared::{self, ExportForm, Shared, What};
 use super::specstory::{Fence, Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Tree, call_block, text_block, thinking_block};
-use super::{Agent, Reader, Source, amp, claude_screen, gemini_screen};
+use super::{Agent, Reader, Source, amp, claude_screen, cursor_dialogue, gemini_screen};
 use crate::entry::epoch_milliseconds;
 use crate::formats::node::{object, string};
 use crate::json::Json;
@@ -173,6 +173,8 @@ pub(super) struct Markdown {
     is_named: bool,
     /// Whether a message has begun. Headings after that are part of messages.
     has_spoken: bool,
+    /// Whether the model has answered in a chat of Cursor.
+    has_answered: bool,
     /// The model that the export names.
     model: String,
     story: SpecStory,
@@ -224,6 +226,7 @@ impl Markdown {
             answer,
             is_named,
             has_spoken,
+            has_answered: false,
             model,
             story: SpecStory::default(),
             shared: Shared::default(),
@@ -440,8 +443,13 @@ impl Markdown {
             Kind::User if self.answer.take().is_some_and(|answer| answer == text) => {}
             Kind::User if repeated.is_some_and(|repeated| repeated == text.trim()) => {}
             Kind::User if copilot_chat::is_press(text) => {}
-            Kind::User => {
+            Kind::User if self.dialect == Dialect::Cursor => {
                 self.story.note_user(text);
+                for message in cursor_dialogue::messages(text, self.has_answered) {
+                    tree.add_user(string(&*message));
+                }
+            }
+            Kind::User => {
                 tree.add_user(string(text));
                 if is_aider {
                     self.is_interrupted = false;
@@ -460,8 +468,12 @@ impl Markdown {
                     self.add_stopped(blocks, tree);
                 }
             }
-            Kind::Assistant => self.add_pieces(text, is_closed, tree),
+            Kind::Assistant => {
+                self.has_answered = true;
+                self.add_pieces(text, is_closed, tree);
+            }
         }
+        self.shared.is_behind_nothing = kind == Kind::User && text.trim().is_empty();
     }
 
     fn add_answer(&self, blocks: Vec<Json<'static>>, tree: &mut Tree) {
@@ -494,7 +506,17 @@ impl Markdown {
                         }
                     }
                 }
-                Piece::Text(text) => blocks.push(text_block(&text)),
+                Piece::Text(text) => {
+                    for step in cursor_dialogue::steps(&text) {
+                        match step {
+                            cursor_dialogue::Step::Text(text) => blocks.push(text_block(text)),
+                            cursor_dialogue::Step::Asked { arguments, result } => {
+                                let blocks = std::mem::take(&mut blocks);
+                                self.add_call(blocks, cursor_dialogue::ASK, arguments, &result, false, tree);
+                            }
+                        }
+                    }
+                }
                 Piece::Thought(text) => blocks.push(thinking_block(&text, None)),
                 Piece::Call(mut call) => {
                     let arguments = call.arguments();
@@ -737,10 +759,16 @@ impl Reader for Markdown {
         }
         let has_title =
             matches!(self.dialect, Dialect::Cursor | Dialect::Shared(ExportForm::OpenCode | ExportForm::Amp));
-        let may_be_title = has_title && !self.is_named && !self.has_spoken;
-        let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY && !self.is_heading(&line);
+        // Above the chat of the Codex app. A copy of a screen begins with no heading.
+        let is_app = self.dialect == Dialect::Shared(ExportForm::CodexScreen) && self.block.is_none();
+        let may_be_title = (has_title || is_app) && !self.is_named && !self.has_spoken;
+        let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY;
+        let may_be_title = may_be_title && (is_app || !self.is_heading(&line));
         if let Some(title) = title_in(&line).filter(|_| may_be_title) {
             self.is_named = true;
+            if is_app {
+                self.dialect = Dialect::Shared(ExportForm::CodexApp);
+            }
             self.end_message(tree);
             tree.keep(&record);
             tree.add_name(title);

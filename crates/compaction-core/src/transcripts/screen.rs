@@ -182,6 +182,8 @@ pub(super) struct Place {
     has_signs: bool,
     /// Whether a line had the sign of the person.
     has_prompts: bool,
+    /// Whether the last line is in words of the person behind their sign.
+    is_asked: bool,
     /// Whether a line had the sign of the person in early versions, and whether the last one had.
     has_bars: bool,
     is_bar: bool,
@@ -285,7 +287,8 @@ impl Marks {
         let said = |is_user, is_guess| Heading { is_user, is_guess, ..Heading::default() };
         let is_early_answer = self.is_strict && place.has_bars && without_early_sign(line).is_some();
         let early_answer = is_early_answer.then(|| (said(false, false), Part::Said));
-        let signed = early_answer.or_else(|| self.sign(line, is_behind_blank)).map(|(heading, part)| {
+        let may_be_folded = is_behind_blank || place.is_asked && begins_with_verb(line);
+        let signed = early_answer.or_else(|| self.sign(line, is_behind_blank, may_be_folded)).map(|(heading, part)| {
             let is_answer = part == Part::Said && heading.what == What::Said && !heading.is_user;
             let is_first = !std::mem::replace(&mut place.has_signs, true);
             place.has_prompts |= heading.is_user;
@@ -320,6 +323,7 @@ impl Marks {
             return None;
         };
         place.part = part;
+        place.is_asked = heading.is_user && part == Part::Said;
         Some(heading)
     }
 
@@ -330,13 +334,13 @@ impl Marks {
     }
 
     /// The heading that a line with a sign begins.
-    fn sign(&self, line: &str, is_behind_blank: bool) -> Option<(Heading, Part)> {
+    fn sign(&self, line: &str, is_behind_blank: bool, may_be_folded: bool) -> Option<(Heading, Part)> {
         let starts = |signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
         let indentation = line.len() - line.trim_start_matches(' ').len();
         let is_agents = !self.is_strict && claude_screen::begins_agents(line);
         let is_folded = !is_agents
             && self.folded.is_some_and(|end| line.trim_end().ends_with(end))
-            && (starts(self.model) || indentation == FLAT && is_behind_blank);
+            && (starts(self.model) || indentation == FLAT && may_be_folded);
         let is_compaction = self.is_strict && line.trim_end() == COMPACTED;
         if !self.is_strict && claude_screen::is_keys(line) {
             return Some((Heading { what: What::Other, ends_menu: true, ..Heading::default() }, Part::Keys));
@@ -638,6 +642,11 @@ fn add_call(
     let id = shared.call(pieces, None, name, arguments);
     let texts = if result.is_empty() { Vec::new() } else { vec![result.to_owned()] };
     pieces.push(Piece::Result { id, name: name.to_owned(), texts, is_error });
+}
+
+/// Whether the words of a line begin with a capital, as in a line that stands for calls: `Ran 2 shell commands`.
+fn begins_with_verb(line: &str) -> bool {
+    line.trim_start().starts_with(|first: char| first.is_ascii_uppercase())
 }
 
 /// Whether a line below an empty prompt shows a state of the program.

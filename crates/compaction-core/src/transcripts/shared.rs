@@ -10,7 +10,7 @@ use super::screen::{self, Marks, Place};
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
 use super::wrapped::Width;
-use super::{Agent, amp, cline, copilot, copilot_chat, gemini_screen, thoughts, windsurf};
+use super::{Agent, amp, cline, codex_app, copilot, copilot_chat, gemini_screen, thoughts, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -28,6 +28,9 @@ const EARLY_TOOL: &str = "Tool: ";
 const INPUT: &str = "**Input:**";
 const OUTPUT: &str = "**Output:**";
 const ERROR: &str = "**Error:**";
+/// Begins the summary that opencode puts in the place of a conversation. A message of the person without words comes
+/// before it.
+const GOAL: &str = "## Goal";
 /// Comes before the JSON text of a call of Gemini CLI.
 const COMMAND: &str = "Command**:\n```json\n";
 /// Comes before the JSON text of a result.
@@ -60,6 +63,7 @@ pub(super) enum ExportForm {
     Windsurf,
     Amp,
     CodexScreen,
+    CodexApp,
     ClaudeScreen,
     GeminiScreen,
 }
@@ -157,6 +161,9 @@ impl ExportForm {
         if copilot_chat::begins(head) {
             return Some(Agent::Copilot);
         }
+        if codex_app::begins(head) {
+            return Some(Agent::CodexScreen);
+        }
         if windsurf::is_title(first) {
             return Some(Agent::Windsurf);
         }
@@ -185,13 +192,14 @@ impl ExportForm {
             | Self::CopilotChat
             | Self::Windsurf
             | Self::Amp
+            | Self::CodexApp
             | Self::GeminiScreen => None,
         }
     }
 
     /// Whether the line of a heading belongs to the message.
     pub(super) fn is_screen(self) -> bool {
-        self.marks().is_some() || matches!(self, Self::GeminiScreen | Self::CopilotChat)
+        self.marks().is_some() || matches!(self, Self::GeminiScreen | Self::CopilotChat | Self::CodexApp)
     }
 
     /// The heading of a message in a line, if the line is one.
@@ -215,6 +223,7 @@ impl ExportForm {
             Self::Windsurf => windsurf::heading(line),
             Self::Amp => amp::heading(line),
             Self::CodexScreen | Self::ClaudeScreen => self.marks()?.line(&mut Place::default(), line),
+            Self::CodexApp => codex_app::line(&mut codex_app::Place::default(), &mut Fence::default(), line),
             Self::GeminiScreen => gemini_screen::line(&mut gemini_screen::Place::default(), line),
             Self::Cline => {
                 let is_user = matches!(line, PERSON | RESULTS);
@@ -294,10 +303,15 @@ pub(super) struct Shared {
     /// The place of the last line of Gemini CLI, and the one before.
     frame: gemini_screen::Place,
     frame_before: gemini_screen::Place,
+    /// The place of the last line in a chat of the Codex app, and the one before.
+    app: codex_app::Place,
+    app_before: codex_app::Place,
     /// The name of the person in a chat of Copilot, its tasks, and whether the last line is blank.
     pub(super) name: Option<String>,
     pub(super) todos: copilot_chat::Todos,
     is_blank: bool,
+    /// Whether the last message is one of the person without words.
+    pub(super) is_behind_nothing: bool,
     /// Whether the last message of Gemini CLI was its summary.
     has_snapshot: bool,
     /// Whether the line below the message names the keys of a menu.
@@ -310,6 +324,8 @@ pub(super) struct Shared {
     answered: HashSet<String>,
     /// Calls whose results do not name the tool: ids and tools.
     pub(super) native: VecDeque<(String, String)>,
+    /// Whether a message with the results of the last answer has begun.
+    pub(super) is_replied: bool,
     /// What the message is.
     pub(super) what: What,
     /// The fence that is open at the last line of a session of Copilot CLI.
@@ -323,6 +339,7 @@ impl Shared {
         self.before.2.clone_from(&self.last);
         self.before.3 = self.place;
         self.frame_before = self.frame;
+        self.app_before = self.app;
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool may be an export. It ends before the rule.
         let before = &self.last[usize::from(form == ExportForm::Amp)];
@@ -331,6 +348,7 @@ impl Shared {
             ExportForm::Copilot => self.section(line),
             _ if let Some(marks) = form.marks() => marks.line(&mut self.place, line),
             ExportForm::GeminiScreen => gemini_screen::line(&mut self.frame, line),
+            ExportForm::CodexApp => codex_app::line(&mut self.app, &mut self.fence, line),
             ExportForm::CopilotChat => {
                 let is_behind_blank = self.is_blank;
                 let is_user = copilot_chat::heading(&mut self.name, line, is_behind_blank);
@@ -377,12 +395,14 @@ impl Shared {
         self.last.clone_from(&self.before.2);
         self.place = self.before.3;
         self.frame = self.frame_before;
+        self.app = self.app_before;
     }
 
     /// The parts of a message.
     pub(super) fn pieces(&mut self, form: ExportForm, text: &str, is_user: bool) -> Vec<Piece> {
         match form {
             ExportForm::OpenCode if is_user => vec![Piece::Text(text.to_owned())],
+            ExportForm::OpenCode if self.is_behind_nothing => self.parts(text).into_iter().map(summarised).collect(),
             ExportForm::OpenCode => self.parts(text),
             ExportForm::Gemini => self.marked(text, is_user),
             ExportForm::Copilot => copilot::section(self, text),
@@ -391,6 +411,7 @@ impl Shared {
             ExportForm::Amp if is_user => amp::words(self, text),
             ExportForm::Amp => amp::answer(self, text),
             ExportForm::CodexScreen => screen::CODEX.pieces(self, text, is_user),
+            ExportForm::CodexApp => codex_app::pieces(self, text, is_user),
             ExportForm::ClaudeScreen => screen::CLAUDE.pieces(self, text, is_user),
             ExportForm::GeminiScreen => gemini_screen::pieces(self, text, is_user),
             ExportForm::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
@@ -424,6 +445,15 @@ impl Shared {
     pub(super) fn close(&mut self, name: &str) -> Option<String> {
         let open = self.open.get_mut(name)?;
         std::iter::from_fn(|| open.pop_front()).find(|id| !self.answered.remove(id))
+    }
+
+    /// Begins an answer. The results of an agent without ids come directly after their calls, so earlier calls get none
+    /// any more.
+    pub(super) fn forget_unanswered(&mut self) {
+        if std::mem::take(&mut self.is_replied) {
+            self.open.clear();
+            self.native.clear();
+        }
     }
 
     /// Records a result that names its call.
@@ -579,6 +609,14 @@ impl Shared {
             self.calls += 1;
             format!("call-{}", self.calls)
         })
+    }
+}
+
+/// The summary of opencode, if a part is one.
+fn summarised(piece: Piece) -> Piece {
+    match piece {
+        Piece::Text(text) if line_at(&text, 0).trim_end() == GOAL => Piece::Summary(text),
+        other => other,
     }
 }
 

@@ -35,6 +35,8 @@ const DOT: &str = " • ";
 /// The name of a tool that a message about its failure does not give.
 const UNKNOWN: &str = "unknown";
 const READ_FILE: &str = "Read file: ";
+/// The tool of Cursor whose block may not show the path.
+const DELETE: &str = "delete_file";
 const TERMINAL: &str = "run_terminal_cmd";
 /// Number of lines at the start of a diff that may name its file.
 const OWN_NAME_LINES: usize = 8;
@@ -141,6 +143,10 @@ pub(super) struct SpecStory {
     files: HashMap<String, Option<String>>,
     /// The name of the file that the model's text directly before a message announces.
     announced: Option<String>,
+    /// The names of the files that calls named.
+    called: HashSet<String>,
+    /// The names of the files in the model's last text that no call after it has named.
+    named: Vec<String>,
     /// The fence that is open at the end of the last message.
     fence: Fence,
     /// Whether rules separate the calls of a message.
@@ -153,6 +159,7 @@ impl SpecStory {
     /// Takes a message of the person.
     pub(super) fn note_user(&mut self, text: &str) {
         self.announced = None;
+        self.named.clear();
         file_names(text).into_iter().for_each(|path| self.note_file(path));
     }
 
@@ -209,17 +216,36 @@ impl SpecStory {
                 pieces
             }
         };
-        for piece in &pieces {
+        let mut pieces = pieces;
+        for piece in &mut pieces {
             match piece {
-                Piece::Text(text) => self.announced = announced_in(text),
+                Piece::Text(text) => {
+                    self.announced = announced_in(text);
+                    self.named = file_names(text).into_iter().map(str::to_owned).collect();
+                }
                 Piece::Thought(_) => {}
                 Piece::Call(call) => {
                     self.announced = None;
-                    call.path().into_iter().for_each(|path| self.note_file(path));
+                    if call.name == DELETE && call.path().is_none() {
+                        self.deleted().into_iter().for_each(|path| call.set("target_file", path));
+                    }
+                    let Some(path) = call.path() else { continue };
+                    self.named.retain(|name| base_name(name) != base_name(path));
+                    self.called.insert(base_name(path).to_owned());
+                    self.note_file(path);
                 }
             }
         }
         pieces
+    }
+
+    /// The file that a call without a path deletes: the only one that the model's last text names, that no call after it
+    /// has named, and that an earlier call has.
+    fn deleted(&self) -> Option<String> {
+        let called = self.named.iter().map(|name| base_name(name)).filter(|name| self.called.contains(*name));
+        let mut known = called.filter_map(|name| self.files.get(name)?.as_ref());
+        let first = known.next()?;
+        known.all(|other| other == first).then(|| first.clone())
     }
 
     fn note_file(&mut self, path: &str) {

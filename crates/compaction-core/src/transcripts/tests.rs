@@ -243,6 +243,8 @@ fn an_import_may_end_inside_a_call() {
         "codex-screen-bars",
         "copilot-chat",
         "codex-screen-unsigned",
+        "codex-app",
+        "cursor-dialogues",
         "claude-screen",
         "claude-screen-banner",
         "claude-screen-decisions",

@@ -24,7 +24,7 @@ use crate::ledger::notes::{
 use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::requests::WORK;
 use crate::ledger::resuming::{
-    answers_back, asks_for_nothing, continues_turn, is_approval, is_declaration, tells_broken_turn,
+    answers_back, approved_title, asks_for_nothing, continues_turn, is_approval, is_declaration, tells_broken_turn,
 };
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{WordList, clip, clip_middle, first_words, one_line, quote, word_list};
@@ -246,14 +246,17 @@ impl<'a> Builder<'a> {
             None => String::new(),
             Some(words) if continues_turn(words) => STOPPED_AT_LIMIT.to_owned(),
             Some(words) if tells_broken_turn(words) => BROKE_OFF.to_owned(),
-            Some(words) if is_approval(words) => self.approved_plan(),
+            Some(words) if is_approval(words) => self.approved_plan(words),
             Some(words) if is_declaration(words) => format!("{THEN_PASTED}{})", clip(&one_line(words), LONGEST_REPEAT)),
             Some(words) => format!("{THEN_WROTE}{})", clip(&one_line(words), SHORTEST_ORDER)),
         }
     }
 
-    /// The plan that the person approved, by its first line.
-    fn approved_plan(&self) -> String {
+    /// The plan that the person approved: the title that the approval names, or else the first line of the plan.
+    fn approved_plan(&self, approval: &str) -> String {
+        if let Some(title) = approved_title(approval) {
+            return format!("{PLAN_APPROVED}: {})", clip(&one_line(title), LONGEST_REPEAT));
+        }
         let plan = self.ledger.newest_answer.text.lines().map(without_marker).find(|line| !line.trim().is_empty());
         match plan.filter(|_| self.turn_request.is_some()) {
             Some(title) => format!("{PLAN_APPROVED}: {})", clip(&without_bold(&one_line(title)), LONGEST_REPEAT)),

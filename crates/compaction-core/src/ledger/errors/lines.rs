@@ -107,6 +107,10 @@ fn exception(lines: &[&str]) -> Option<usize> {
 const FRAME: &str = "+ ";
 /// Begins one of them.
 pub(in crate::ledger) const KIND_OF_ERROR: &str = "+ CategoryInfo";
+/// Begins the line with the id of an error, which is the same in all languages.
+const ID_OF_ERROR: &str = "+ FullyQualifiedErrorId";
+/// Fewest lost letters that make a message useless. A program may have lost a few in another encoding.
+const FEWEST_LOST: usize = 6;
 /// Most lines of a message above them.
 const MOST_OF_MESSAGE: usize = 3;
 
@@ -116,19 +120,40 @@ pub(in crate::ledger) fn is_frame(line: &str) -> bool {
 }
 
 /// Whether a line ends like that in which PowerShell names the place of an error, in any language: `At line:1 char:64`.
+/// In Chinese, a space comes before the second number. The letters of such names are often lost.
 fn is_place_of_shell(line: &str) -> bool {
-    let is_numbered = |part: &str| {
-        part.rsplit_once(':').is_some_and(|(name, number)| {
-            let is_number = !number.is_empty() && number.bytes().all(|one| one.is_ascii_digit());
-            is_number && name.ends_with(char::is_alphanumeric)
-        })
+    let before = |text: &'_ str| -> Option<usize> {
+        let (name, number) = text.rsplit_once(':')?;
+        let digits = number.strip_prefix(' ').unwrap_or(number);
+        let is_number = !digits.is_empty() && digits.bytes().all(|one| one.is_ascii_digit());
+        let is_name = name.ends_with(|one: char| one.is_alphanumeric() || one == '\u{fffd}');
+        (is_number && is_name).then(|| name.rfind(' ').unwrap_or_default())
     };
-    let mut words = line.rsplitn(3, ' ');
-    line.len() <= JUDGED && words.by_ref().take(2).filter(|word| is_numbered(word)).count() == 2
+    line.len() <= JUDGED && before(line).is_some_and(|end| before(&line[..end]).is_some())
 }
 
-/// The message of the first error of PowerShell, above its place. It begins with the name of a command.
+/// The message of the first error of PowerShell. It is above the place of the error and begins with the name of a
+/// command. In a script that cannot be parsed, it is below the lines that show the place. The id of the error says more
+/// than a message whose letters are lost.
 fn message_at(lines: &[&str]) -> Option<usize> {
+    let found = message_of_parser(lines).or_else(|| message_above_place(lines))?;
+    let letters = lines[found].chars().filter(|one| !one.is_ascii());
+    let (lost, kept): (Vec<char>, Vec<char>) = letters.partition(|one| *one == '\u{fffd}');
+    let is_lost = lost.len() >= FEWEST_LOST && lost.len() > kept.len();
+    let id = || lines.iter().skip(found).position(|line| line.trim_start().starts_with(ID_OF_ERROR));
+    Some(id().filter(|_| is_lost).map_or(found, |at| found + at))
+}
+
+/// The message between the lines that show the place of an error and the line with its kind, if that is the first
+/// error.
+fn message_of_parser(lines: &[&str]) -> Option<usize> {
+    let kind = lines.iter().position(|line| line.trim_start().starts_with(KIND_OF_ERROR))?;
+    let frame = (0..kind).rev().take(MOST_OF_MESSAGE + 1).find(|at| is_frame(lines[*at]))?;
+    let message = frame + 1;
+    (message < kind && !lines[message..kind].iter().any(|line| is_blank(line))).then_some(message)
+}
+
+fn message_above_place(lines: &[&str]) -> Option<usize> {
     let is_place = |pair: &[&str]| is_frame(pair[1]) && is_place_of_shell(pair[0].trim());
     let place = lines.windows(2).position(is_place)?;
     let above = || (0..place).rev().take_while(|at| !is_blank(lines[*at])).take(MOST_OF_MESSAGE);

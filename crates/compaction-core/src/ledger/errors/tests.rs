@@ -25,6 +25,21 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
         "Get-Item : Cannot find path 'C:\\shop\\menu'.\nAt C:\\shop\\run.ps1:12 char:3\n+   Get-Item menu\n+   ~~~\n    + CategoryInfo          : ObjectNotFound: (menu:String) [Get-Item]\nFailed to load the error page",
         "Get-Item : Cannot find path 'C:\\shop\\menu'.",
     ),
+    (
+        "powershell, in Chinese",
+        "gett : 无法将“gett”项识别为 cmdlet 的名称。请检查\n名称。\n所在位置 行:1 字符: 1\n+ gett menu\n+ ~~~~\n    + CategoryInfo          : ObjectNotFound: (gett:String) [], CommandNotFoundException\n    + FullyQualifiedErrorId : CommandNotFoundException",
+        "gett : 无法将“gett”项识别为 cmdlet 的名称。请检查",
+    ),
+    (
+        "powershell that cannot parse a script",
+        "In C:\\shop\\run.ps1:8 car:9\n+ go menu && go list\n+         ~~\nIl token '&&' non \u{fffd} un separatore.\n    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\n    + FullyQualifiedErrorId : InvalidEndOfLine",
+        "Il token '&&' non \u{fffd} un separatore.",
+    ),
+    (
+        "powershell whose letters are lost",
+        "gett : \u{fffd}\u{fffd}\u{fffd}\u{fffd}gett\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n\u{fffd}\u{fffd} \u{fffd}:1 \u{fffd}: 1\n+ gett menu\n+ ~~~~\n    + CategoryInfo          : ObjectNotFound: (gett:String) []\n    + FullyQualifiedErrorId : CommandNotFoundException",
+        "+ FullyQualifiedErrorId : CommandNotFoundException",
+    ),
     ("nothing", "", "no output"),
     ("blank lines", " \n\n\t\n", "no output"),
     (
