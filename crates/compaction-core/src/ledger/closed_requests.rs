@@ -9,7 +9,7 @@ use super::conclusions::{is_at_it, spoken, start_of_conclusion};
 use super::constraints::OBJECTING;
 use super::cues::{is_announcement, is_substantive, typed};
 use super::frames::OPTION;
-use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED, WORKED_ON};
+use super::notes::{ANSWER, ANSWERED_BY, CODE_FOR, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED, WORKED_ON};
 use super::problems::{is_conditional, is_denied, is_unsolved, is_word_of_problem, own_words, pasted_error, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
@@ -657,6 +657,19 @@ pub(crate) fn with_files(outcome: &str, paths: &[&str]) -> String {
         return outcome.to_owned();
     }
     format!("{} (changed {})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), changed_files(paths))
+}
+
+/// The item of a request whose answer shows code for some files and tells no outcome.
+pub(super) fn code_item(request: &str, files: &[&str]) -> String {
+    format!("{}{CODE_FOR}{}", answered_start(request, false), changed_files(files))
+}
+
+/// What an answer says of a request, with the files for which it shows code if it names none of them.
+pub(super) fn with_code(outcome: &str, files: &[&str]) -> String {
+    if files.iter().any(|file| outcome.contains(base_name(file))) || utf16_len(outcome) >= ENOUGH_TOLD {
+        return outcome.to_owned();
+    }
+    format!("{} ({CODE_FOR}{})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), changed_files(files))
 }
 
 /// The names of changed files. A file that is known by two paths is named once, and files of the same name with their
