@@ -39,7 +39,7 @@ use super::retractions::{Denial, Retraction, retractions};
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
-use super::statements::{Part, Statement, Statements, parts, with_joined_lines};
+use super::statements::{Part, Statement, Statements, parts, sentences, with_joined_lines};
 use super::steps::LatestPlan;
 use super::superseded::{Ended, is_over, tells_commit, told_commit};
 use super::tasks::NewTasks;
@@ -761,7 +761,8 @@ impl<'a> Collector<'a> {
             let mut own = self.statements.list().iter().rev().take_while(|one| one.position > asked.position);
             let is_committed = own.any(|one| one.voice == Voice::Milestone && one.text.starts_with(COMMITTED));
             // Nor does it need the words of who asked for it.
-            let tells_only_commit = |reply: &&str| is_committed && sentences(reply).next().and_then(told_commit).is_some();
+            let tells_only_commit =
+                |reply: &&str| is_committed && sentences(reply).next().and_then(told_commit).is_some();
             let outcome = asked.outcome(has_changed).filter(|reply| !tells_only_commit(reply));
             let item = match (outcome, objection) {
                 (Some(reply), Some(objection)) => Some(objected_item(text, reply, has_changed, &objection)),

@@ -129,7 +129,7 @@ fn is_title_of_changes(line: &str) -> bool {
 /// The items of the first list of an answer below a title of changes: items of a list, or bold headings with numbers, without
 /// what stands below them.
 pub(super) fn changes(answer: &str) -> Vec<String> {
-    let mut own = lines(answer).skip_while(|line| !is_title_of_changes(line)).skip(1).peekable();
+    let own = lines(answer).skip_while(|line| !is_title_of_changes(line)).skip(1);
     let mut items: Vec<String> = Vec::new();
     // The indentation of the last item that was told.
     let mut depth = None;
@@ -140,7 +140,7 @@ pub(super) fn changes(answer: &str) -> Vec<String> {
             || line.starts_with(|one: char| one.is_ascii_digit()) && line.contains(". **")
     };
     let mut by_heading = None;
-    while let Some(line) = own.next() {
+    for line in own {
         if line.trim().is_empty() {
             continue;
         }
