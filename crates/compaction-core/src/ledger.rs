@@ -94,6 +94,7 @@ pub(crate) mod terms;
 pub(crate) mod text;
 mod under_way;
 mod withdrawals;
+mod working;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;

@@ -100,6 +100,8 @@ pub(super) struct Actions<'a> {
     removed_at: u64,
     /// Position of the latest change that a person refused.
     refused_change_at: u64,
+    /// Position of the latest edit that failed.
+    failed_change_at: u64,
     /// Position of the latest change of a file that nothing names.
     unnamed_change_at: u64,
     /// Number of commands that renamed a file.
@@ -497,6 +499,7 @@ impl<'a> Actions<'a> {
         errors: &mut Errors,
     ) {
         self.failed_edits.add(&subject.1, added);
+        self.failed_change_at = place.position;
         self.fail(place, subject, line, errors);
     }
 
@@ -751,6 +754,11 @@ impl<'a> Actions<'a> {
     /// Position of the latest change that a person refused; 0 for none.
     pub(super) fn refused_change_at(&self) -> u64 {
         self.refused_change_at
+    }
+
+    /// Position of the latest edit that failed; 0 for none.
+    pub(super) fn failed_change_at(&self) -> u64 {
+        self.failed_change_at
     }
 
     /// Whether a command removed a file since `position`, and no call edited one.

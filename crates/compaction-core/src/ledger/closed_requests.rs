@@ -9,7 +9,7 @@ use super::conclusions::{is_at_it, spoken, start_of_conclusion};
 use super::constraints::OBJECTING;
 use super::cues::{is_announcement, is_substantive, typed};
 use super::frames::OPTION;
-use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED, WORKED_ON};
+use super::notes::{ANSWER, ANSWERED_BY, CODE_FOR, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED, WORKED_ON};
 use super::problems::{is_conditional, is_denied, is_unsolved, is_word_of_problem, own_words, pastes_error, reports};
 use super::proposals::is_proposal;
 use super::requests::WORK;
@@ -20,6 +20,7 @@ use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, lines, normalised, one_line, quote, starts_with_any,
     starts_with_piece, unspaced, word_list,
 };
+use super::working::{changes, is_at_work, is_footnote, report};
 use crate::phrases::SPACED;
 use crate::text::{base_name, prefix_utf16, utf16_len};
 
@@ -393,11 +394,21 @@ fn is_outcome(sentence: &str) -> bool {
         && !is_announcement(sentence)
         && !behind()
         && !is_at_it(sentence)
+        && !is_at_work(sentence)
+        && !is_footnote(sentence)
         && !instructs(sentence)
         && !is_conditional(sentence)
         && !is_supposed(sentence)
-        && !is_code(sentence)
+        && (!is_code(sentence) || is_named_prose(sentence))
         && !is_of_program(sentence)
+}
+
+/// Whether a sentence with many names is prose for all that: `Dropped the shop_id <> buyer_id check.`
+fn is_named_prose(sentence: &str) -> bool {
+    let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    sentence.starts_with(char::is_uppercase)
+        && sentence.ends_with('.')
+        && sentence.trim_end_matches('.').split(' ').skip(1).filter(is_word).count() >= 2
 }
 
 /// Whether a sentence of an answer is a plan or a guess, which later work confirms or refutes.
@@ -418,12 +429,40 @@ fn guesses_unspaced(sentence: &str) -> bool {
 }
 
 /// What an answer says of a request: a question is answered by the sentence with its yes or no, if there is one, and not
-/// by a cheer over what the model saw meanwhile. See [`opening`].
+/// by a cheer over what the model saw meanwhile. Work is told by the list of its changes. What the model said while it
+/// worked tells nothing of it. See [`opening`].
 pub(crate) fn result_of(is_question: bool, answer: &str) -> Option<String> {
-    if !is_question {
-        return summed_up(answer).or_else(|| opening(answer));
+    let whole = answer;
+    let answer = report(answer);
+    if is_question {
+        return decided(whole).or_else(|| opening(answer).filter(|said| !CHEERING.begins(said)));
     }
-    decided(answer).or_else(|| opening(answer).filter(|said| !CHEERING.begins(said)))
+    changed(answer).or_else(|| summed_up(answer)).or_else(|| opening(answer))
+}
+
+/// What an answer with a list of changes says: its opening, if that is short, and the items of the list.
+fn changed(answer: &str) -> Option<String> {
+    let items = changes(answer);
+    if items.is_empty() {
+        return None;
+    }
+    // A short sentence that leads to the list is only its title.
+    let is_said = |said: &String| !leads(said) || utf16_len(said) > LONGEST_TITLE;
+    let opening = opening(answer).filter(is_said).unwrap_or_default();
+    let mut said = opening.trim_end_matches(COLONS).to_owned();
+    for item in &items {
+        if utf16_len(&said) >= ENOUGH_TOLD {
+            break;
+        }
+        if said.contains(item.as_str()) {
+            continue;
+        }
+        if !said.is_empty() {
+            said.push_str(if said.ends_with(ENDS) { " " } else { "; " });
+        }
+        said.push_str(item);
+    }
+    Some(clip_sentences(&said, LONGEST_REPLY))
 }
 
 /// What an answer says below the heading of its summary, or behind words that conclude it; `None` without these.
@@ -437,7 +476,7 @@ fn summed_up(answer: &str) -> Option<String> {
 /// finished work may say what is to be done.
 pub(crate) fn told(answer: &str) -> Option<String> {
     let is_text = |line: &&str| !is_list_item(line) && !is_label(line.trim()) && !is_item(line.trim());
-    let lines = prose(answer).filter(is_text).take(MOST_LINES);
+    let lines = prose(report(answer)).filter(is_text).take(MOST_LINES);
     let own: Vec<String> = lines.flat_map(sentences).map(|one| one_line(&without_bold(one))).collect();
     outcomes(&own.iter().map(|one| (Voice::Report, one.as_str())).collect::<Vec<_>>())
 }
@@ -618,6 +657,19 @@ pub(crate) fn with_files(outcome: &str, paths: &[&str]) -> String {
         return outcome.to_owned();
     }
     format!("{} (changed {})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), changed_files(paths))
+}
+
+/// The item of a request whose answer shows code for some files and tells no outcome.
+pub(super) fn code_item(request: &str, files: &[&str]) -> String {
+    format!("{}{CODE_FOR}{}", answered_start(request, false), changed_files(files))
+}
+
+/// What an answer says of a request, with the files for which it shows code if it names none of them.
+pub(super) fn with_code(outcome: &str, files: &[&str]) -> String {
+    if files.iter().any(|file| outcome.contains(base_name(file))) || utf16_len(outcome) >= ENOUGH_TOLD {
+        return outcome.to_owned();
+    }
+    format!("{} ({CODE_FOR}{})", outcome.trim_end_matches([':', '\u{ff1a}', ' ']), changed_files(files))
 }
 
 /// The names of changed files. A file that is known by two paths is named once, and files of the same name with their

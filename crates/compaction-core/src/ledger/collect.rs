@@ -8,9 +8,10 @@ use super::answers::agrees;
 use super::call_marks::{line_of_run, without_marks};
 use super::choices::offered_by_call;
 use super::closed_requests::{
-    Asked, accepts, answered_item, answered_start, comes_back, continues, continues_behind_praise, has_question,
-    is_about, is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes, orders_undo,
-    proposed_item, rejects, reopens, shows, tells_failure, tells_undoing, with_files, worked_on_item, worked_on_start,
+    Asked, accepts, answered_item, answered_start, code_item, comes_back, continues, continues_behind_praise,
+    has_question, is_about, is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes,
+    orders_undo, proposed_item, rejects, reopens, shows, tells_failure, tells_undoing, with_code, with_files,
+    worked_on_item, worked_on_start,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified, reports_all_done};
@@ -29,7 +30,7 @@ use super::notes::{
 use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::problems::{own_words, pastes_error, reports};
-use super::proposals::files_of_code;
+use super::proposals::{files_of_code, files_with_code};
 use super::refutations::{Report, refuted};
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
@@ -38,9 +39,9 @@ use super::retractions::{Denial, Retraction, retractions};
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
-use super::statements::{Part, Statement, Statements, parts, with_joined_lines};
+use super::statements::{Part, Statement, Statements, parts, sentences, with_joined_lines};
 use super::steps::LatestPlan;
-use super::superseded::{Ended, is_over, tells_commit};
+use super::superseded::{Ended, is_over, tells_commit, told_commit};
 use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
 use super::text::{clip_middle, normalised, one_line, quote, without_thinking};
@@ -56,6 +57,8 @@ use crate::tools::{FileTools, is_refusal, names_path, plan_text};
 const UNDO: &str = "/undo";
 /// Begins the call with which a transcript reports the result of that command.
 const RESET: &str = "git reset ";
+/// Number of first characters of a hash that are compared.
+const SHOWN_OF_HASH: usize = 7;
 /// Number of newest milestones that are searched for the commit.
 const MOST_MILESTONES: usize = 256;
 /// Deepest level of nested arguments that is searched for names.
@@ -716,6 +719,14 @@ impl<'a> Collector<'a> {
         let only_refused = self.only_refused_changes();
         // An answer that only asks for details is no outcome.
         let is_asked_back = !has_changed && asks_back(self.dialogue.newest_text());
+        // Without any change in the conversation, the code in the answer is the work.
+        let is_chat = self.actions.any_changed_at() == 0 && self.actions.last_call() < self.asked.position;
+        let shown: Vec<String> = if is_chat {
+            files_with_code(self.dialogue.newest_text()).into_iter().map(str::to_owned).collect()
+        } else {
+            Vec::new()
+        };
+        let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
         let mut asked = std::mem::take(&mut self.asked);
         let reopened = asked.reopened();
         let mut requests = self.dialogue.requests.iter_mut().rev();
@@ -723,7 +734,12 @@ impl<'a> Collector<'a> {
         let Some((_, position)) = asked.answers().last().copied().filter(|_| !is_refused && accepts(next)) else {
             return reopened.or_else(|| (is_refused && !shows(next)).then(|| request.text.clone()));
         };
-        if asked.is_broken_off(self.actions.last_call()) || only_refused && !has_question(&request.text) {
+        // An edit that failed without any other change did nothing of what was asked.
+        let only_failed = self.actions.failed_change_at() > asked.position
+            && self.actions.any_changed_at() <= asked.position
+            && !has_question(&request.text);
+        let only_refused = only_refused && !has_question(&request.text);
+        if asked.is_broken_off(self.actions.last_call()) || only_refused || only_failed {
             return None;
         }
         request.is_answered = true;
@@ -741,16 +757,27 @@ impl<'a> Collector<'a> {
             let place = SourcePosition { position, entry: told.and_then(|told| told.sources.ids().first()) };
             let objection = objection.filter(|_| has_changed);
             let changed = self.actions.changed_since(asked.position);
-            let item = match (asked.outcome(has_changed), objection) {
+            // A commit tells the work better than the names of its files.
+            let mut own = self.statements.list().iter().rev().take_while(|one| one.position > asked.position);
+            let is_committed = own.any(|one| one.voice == Voice::Milestone && one.text.starts_with(COMMITTED));
+            // Nor does it need the words of who asked for it.
+            let tells_only_commit =
+                |reply: &&str| is_committed && sentences(reply).next().and_then(told_commit).is_some();
+            let outcome = asked.outcome(has_changed).filter(|reply| !tells_only_commit(reply));
+            let item = match (outcome, objection) {
                 (Some(reply), Some(objection)) => Some(objected_item(text, reply, has_changed, &objection)),
                 (Some(reply), None) if only_proposes && request.asks_for_work() && !has_question(text) => {
                     Some(proposed_item(text, reply))
                 }
+                (Some(reply), None) if !shown.is_empty() => Some(answered_item(text, &with_code(reply, &shown), false)),
                 (Some(reply), None) => Some(answered_item(text, &with_files(reply, &changed), has_changed)),
                 (None, Some(_)) => None,
+                (None, None) if !shown.is_empty() && !only_proposes && !has_question(text) => {
+                    Some(code_item(text, &shown))
+                }
                 // Without an outcome in the answer, the files say what was done.
                 (None, None) => {
-                    let is_work = has_changed && !only_proposes && !has_question(text);
+                    let is_work = has_changed && !only_proposes && !has_question(text) && !is_committed;
                     worked_on_item(text, &changed).filter(|_| is_work)
                 }
             };
@@ -822,6 +849,17 @@ impl<'a> Collector<'a> {
         self.names.read_quoted(text, place, places);
     }
 
+    /// Records the commits that the model tells with their hashes, if no call showed them.
+    fn read_told_commits(&mut self, place: SourcePosition<'a>, parts: &[Part<'_>]) {
+        for (hash, branch, subject) in parts.iter().flat_map(Part::sentences).filter_map(told_commit) {
+            let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
+            if !milestones.take(MOST_MILESTONES).any(|one| one.text.contains(&hash[..SHOWN_OF_HASH])) {
+                let on = if branch.is_empty() { String::new() } else { format!(" on {branch}") };
+                self.statements.add_line(Voice::Milestone, place, &format!("{COMMITTED}{hash}{on}: {subject}"));
+            }
+        }
+    }
+
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
         let whole = without_thinking(blocks_text(&assistant.content, "\n"));
         let (own, is_cut_off) = without_closing_lines(&whole);
@@ -848,6 +886,7 @@ impl<'a> Collector<'a> {
             self.end_state(place, Ended::Commit);
         }
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
+        self.read_told_commits(place, &parts);
         let acts = assistant.tool_calls().next().is_some();
         self.dialogue.add_decisions(place, &parts, (is_final, acts), &mut self.notes);
         self.dialogue.add_tables(place, &text, &mut self.notes);

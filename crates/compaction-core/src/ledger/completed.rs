@@ -163,7 +163,7 @@ pub(super) fn is_call(message: &str) -> bool {
 }
 
 /// Whether a line is the title of a list of finished work.
-fn is_title_of_done(line: &str, text: &str) -> bool {
+pub(super) fn is_title_of_done(line: &str, text: &str) -> bool {
     let bare = text.trim_matches(|one: char| !one.is_alphanumeric());
     let is_marked = line.trim_start().starts_with(['#', '*']) || line.trim_end().ends_with([':', '\u{ff1a}', '*']);
     is_marked

@@ -546,6 +546,8 @@ pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
 pub(crate) const ANSWER: &str = "Answered: ";
 /// The same for a request for work whose answer only shows what could be done.
 pub(crate) const ONLY_PROPOSED: &str = "Proposed: ";
+/// Stands before the files for which an answer shows code, in the item of its request.
+pub(crate) const CODE_FOR: &str = "code for ";
 /// Starts a file whose code an answer shows, in a conversation that changes no file.
 pub(crate) const SHOWN_CODE: &str = "Proposed in the answers, as code: ";
 /// Starts the item of a request for which files were changed and whose answer is complete.

@@ -2,7 +2,7 @@
 
 use super::names::ending;
 use super::statements::{prose, without_marker};
-use super::text::{WordList, has_piece, normalised, word_list};
+use super::text::{WordList, first_words, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -30,15 +30,41 @@ const MOST_FILES: usize = 16;
 /// The files whose code an answer shows in fences that name them: a language, a colon and a path. In conversations
 /// without calls, these are the changes that it proposes.
 pub(crate) fn files_of_code(answer: &str) -> Vec<&str> {
+    shown_files(answer, false)
+}
+
+/// The same with the files that a heading above the code names, or a line before it that ends with a colon and names one
+/// file. Other code than that of a change may stand there, too.
+pub(crate) fn files_with_code(answer: &str) -> Vec<&str> {
+    shown_files(answer, true)
+}
+
+fn shown_files(answer: &str, with_titles: bool) -> Vec<&str> {
     let mut files: Vec<&str> = Vec::new();
     let mut is_code = false;
-    for line in answer.lines().map(str::trim).filter(|line| line.starts_with("```")) {
+    let (mut named, mut linked) = (None, None);
+    for line in answer.lines().map(str::trim) {
+        if !line.starts_with("```") {
+            // An export may leave out the code below such a heading.
+            let told =
+                linked.take_if(|_| !line.is_empty()).filter(|_| !line.starts_with('#') && !changes_nothing(line));
+            files.extend(told.filter(|file| !files.contains(file)));
+            linked = linked_file(line).filter(|_| with_titles && !is_code && line.starts_with('#')).or(linked);
+            named = match titled_file(line).filter(|_| with_titles) {
+                Some(file) if !is_code => Some(file),
+                // Another heading begins something else.
+                _ if !is_code && line.starts_with('#') => None,
+                _ => named,
+            };
+            continue;
+        }
         is_code = !is_code;
         let file = line.trim_start_matches('`').split_once(':').filter(|(language, path)| {
             let is_language = |one: char| one.is_ascii_alphanumeric() || matches!(one, '+' | '#' | '-');
-            language.chars().all(is_language) && !path.contains([' ', ':']) && ending(path).is_some()
+            language.chars().all(is_language) && is_file(path)
         });
-        if let Some((_, path)) = file.filter(|(_, path)| is_code && !files.contains(path)) {
+        let file = file.map(|(_, path)| path).or(named);
+        if let Some(path) = file.filter(|path| is_code && !files.contains(path)) {
             files.push(path);
         }
         if files.len() == MOST_FILES {
@@ -46,6 +72,39 @@ pub(crate) fn files_of_code(answer: &str) -> Vec<&str> {
         }
     }
     files
+}
+
+fn is_file(path: &str) -> bool {
+    !path.contains([' ', ':']) && ending(path).is_some()
+}
+
+/// The file of a line that is a link to it.
+fn linked_file(line: &str) -> Option<&str> {
+    let bare = line.trim_matches(['#', '*', '`', ':', ' ']);
+    let (name, _) = bare.strip_prefix('[')?.split_once("](")?;
+    Some(name.trim_matches('`')).filter(|name| is_file(name))
+}
+
+/// Words for nothing, which begin what is said of a file that stays as it is.
+static NEGATIONS: WordList = word_list!("choices: negations");
+
+fn changes_nothing(line: &str) -> bool {
+    NEGATIONS.is_said(&first_words(line, NEGATED_WITHIN))
+}
+
+/// Number of first words of a sentence among which they stand.
+const NEGATED_WITHIN: usize = 3;
+
+/// The file that a heading or a line before code names: `### [main.py](file:///shop/main.py)`, `**main.py**`, or "In `main.py`:".
+fn titled_file(line: &str) -> Option<&str> {
+    let bare = line.trim_matches(['#', '*', '`', ':', '\u{ff1a}', ' ']);
+    let is_heading = line.starts_with(['#', '*', '`']);
+    let leads = || line.ends_with([':', '\u{ff1a}']);
+    let mut quoted = line.split('`').skip(1).step_by(2).filter(|name| is_file(name));
+    linked_file(line)
+        .filter(|_| is_heading)
+        .or_else(|| is_heading.then_some(bare).filter(|name| is_file(name)))
+        .or_else(|| quoted.next().filter(|_| leads() && quoted.next().is_none()))
 }
 
 /// Whether an answer that changed nothing proposes a plan: it has the tag or the title of a plan, or says that it waits
@@ -107,7 +166,7 @@ fn is_title(heading: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{files_of_code, is_proposal};
+    use super::{files_of_code, files_with_code, is_proposal};
 
     #[test]
     fn plans_that_are_proposed_are_known() {
@@ -144,8 +203,29 @@ mod tests {
         let answer = "Two files:\n\n```python:shop/menu.py\nx = 1\n```\n\n```ts\na: b.ts\n```\n```rust:src/lib.rs\n```\n\
                       ```python:shop/menu.py\ny = 2\n```";
         assert_eq!(files_of_code(answer), ["shop/menu.py", "src/lib.rs"]);
-        for none in ["```python\nx = 1\n```", "```text: see menu.py\n```", "`python:menu.py`", "```json:1:2\n```"] {
-            assert!(files_of_code(none).is_empty(), "{none}");
+        for (shown, file) in [
+            ("### [menu.py](file:///shop/menu.py)\n\nAdd the prices.\n\n```python\nx = 1\n```", "menu.py"),
+            (
+                "### [menu.py](file:///shop/menu.py)\n\nAdd the prices.\n\n### [a.py](file:///a.py)\n\nNo changes here.",
+                "menu.py",
+            ),
+            ("**shop/menu.py**\n```python\nx = 1\n```", "shop/menu.py"),
+            ("In `menu.py`:\n\n```\nx = 1\n```", "menu.py"),
+            ("\u{ff11}. `menu.py` に追加\u{ff1a}\n```\nx = 1\n```", "menu.py"),
+        ] {
+            assert_eq!(files_with_code(shown), [file]);
+            assert!(files_of_code(shown).is_empty());
+        }
+        for none in [
+            "### menu.py\nNo change.",
+            "### menu.py\n\n### Run it\n```\nls\n```",
+            "Move `a.py` to `b.py`:\n```\nmv\n```",
+            "```python\nx = 1\n```",
+            "```text: see menu.py\n```",
+            "`python:menu.py`",
+            "```json:1:2\n```",
+        ] {
+            assert!(files_with_code(none).is_empty(), "{none}");
         }
     }
 }

@@ -11,6 +11,9 @@ static UNMERGED: WordList = word_list!("superseded: unmerged");
 /// Beginnings of sentences about a commit that was just made.
 static COMMITTED: WordList = word_list!("superseded: committed");
 
+/// First words of sentences that tell a commit by its hash.
+static TOLD: WordList = word_list!("superseded: told commits");
+
 /// What ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
@@ -30,12 +33,48 @@ pub(super) fn is_over(sentence: &str, ended: Ended) -> bool {
 
 /// Whether a sentence of the model says that it just made a commit.
 pub(super) fn tells_commit(sentence: &str) -> bool {
-    COMMITTED.begins(sentence) && !UNCOMMITTED.is_said(sentence)
+    (COMMITTED.begins(sentence) || told_commit(sentence).is_some()) && !UNCOMMITTED.is_said(sentence)
 }
+
+/// The hash, the branch or nothing, and the subject of a commit that a sentence of the model tells: `Committed 1a2b3c4 on main:
+/// add the menu`.
+pub(super) fn told_commit(sentence: &str) -> Option<(&str, &str, &str)> {
+    let is_hash = |word: &str| {
+        LENGTHS_OF_HASH.contains(&word.len())
+            && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
+            && word.contains(|one: char| one.is_ascii_digit())
+    };
+    let (place, subject) = sentence.split_once(": ").filter(|_| TOLD.begins(sentence))?;
+    let mut words = place.split(' ').map(|word| word.trim_matches('`')).skip_while(|word| !is_hash(word));
+    let hash = words.next()?;
+    let branch = match (words.next(), words.next(), words.next()) {
+        (None, ..) => "",
+        (Some("on"), Some(branch), None) => branch,
+        _ => return None,
+    };
+    let subject = subject.trim_matches(['`', '"', '.', ' ']);
+    (!subject.is_empty()).then_some((hash, branch, subject))
+}
+
+/// Lengths of a hash in bytes.
+const LENGTHS_OF_HASH: std::ops::RangeInclusive<usize> = 7..=40;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_is_told_with_its_hash_and_subject() {
+        for (sentence, expected) in [
+            ("Committed 1a2b3c4 on main: feat: add the menu.", Some(("1a2b3c4", "main", "feat: add the menu"))),
+            ("Committed `1a2b3c4`: add the menu", Some(("1a2b3c4", "", "add the menu"))),
+            ("Committed as 1a2b3c4 with tests: add the menu", None),
+            ("Committed the menu: it has prices", None),
+            ("1a2b3c4: add the menu", None),
+        ] {
+            assert_eq!(told_commit(sentence), expected, "{sentence}");
+        }
+    }
 
     #[test]
     fn a_state_ends_with_the_event_that_changes_it() {

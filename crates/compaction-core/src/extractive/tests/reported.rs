@@ -263,3 +263,13 @@ fn a_report_whose_answer_is_praised_is_done() {
     let done = messages("Perfect. Now draw a logo for it");
     assert!(done.contains("Done: The menu doesn't load") && done.contains("reads its prices"), "{done}");
 }
+
+#[test]
+fn a_commit_that_only_the_model_tells_stands_for_its_request() {
+    let mut messages = vec![user("Add the prices to the menu of the shop")];
+    messages.extend(edits("1", "menu.rs"));
+    messages.push(says("Committed 1a2b3c4: feat: add the prices", "stop"));
+    messages.push(user("Now write the manual of the shop"));
+    let done = after(Section::Done, &messages);
+    assert!(done.contains("Committed 1a2b3c4: feat: add the prices") && !done.contains(" -> "), "{done}");
+}
