@@ -34,7 +34,7 @@ use super::proposals::{files_of_code, files_with_code};
 use super::refutations::{Report, refuted};
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
-use super::resuming::{answers_back, asks_back, asks_for_nothing, without_closing_lines};
+use super::resuming::{answers_back, asks_back, asks_for_nothing, confirms, without_closing_lines};
 use super::retractions::{Denial, Retraction, retractions};
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
@@ -503,6 +503,8 @@ impl<'a> Collector<'a> {
             self.asked.undo();
         } else if asks_for_nothing(words) {
             // The work goes on.
+        } else if confirms(words) {
+            self.asked.praise();
         } else if answers_back(words, self.dialogue.newest_text()) {
             // What only asks back is no answer.
             self.asked.refuse();

@@ -35,7 +35,7 @@ use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
 use super::replies::{has_points, leading_label, replies, says_more};
 use super::resuming::{
-    answers_back, approved_title, breaks_off, continues_turn, is_approval, is_declaration, is_reference,
+    answers_back, approved_title, breaks_off, confirms, continues_turn, is_approval, is_declaration, is_reference,
     tells_broken_turn,
 };
 use super::rules::{approves, goes_ahead, listed_rules, with_file};
@@ -83,7 +83,7 @@ impl Topics {
     pub(super) fn weigh(&mut self, text: &str) -> RequestWeight {
         let normal = normalised(prefix_utf16(text, TOPIC_UNITS));
         let count = weight(&normal);
-        if is_trivial(text) || !asks_for_work(text, &normal, count) {
+        if is_trivial(text) || confirms(text) || !asks_for_work(text, &normal, count) {
             return RequestWeight::Reply;
         }
         let words = topic_words(&normal);

@@ -4,8 +4,9 @@
 
 use super::answers::verdict;
 use super::call_marks::begins_with_mark;
+use super::constraints::gives_task;
 use super::noise::has_frames;
-use super::problems::{pastes_error, reports};
+use super::problems::{is_conditional, pastes_error, reports};
 use super::requests::WORK;
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, first_words, normalised, word_list};
@@ -16,6 +17,12 @@ use crate::text::utf16_len;
 static BROKEN_OFF: WordList = word_list!("resuming: broken off");
 /// Phrases with which a model asks for what it needs to know before it begins.
 static ASKING_BACK: WordList = word_list!("resuming: asking back");
+/// Phrases with which a person says that something works.
+static CONFIRMING: WordList = word_list!("resuming: confirming");
+/// Words behind which it is said what does not.
+static BUT: WordList = word_list!("properties: but");
+/// Longest such message, in UTF-16 units.
+const LONGEST_CONFIRMING: usize = 120;
 /// Beginnings of the messages with which a tool says that a person approved a plan.
 const APPROVALS: &[&str] = listed!(HARNESSES, "resuming: approvals");
 /// Beginnings of the messages with which a person lets a tool go on that stopped at the limit of a turn.
@@ -101,6 +108,23 @@ pub(crate) fn is_declaration(message: &str) -> bool {
     };
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty()).take(MOST_LINES);
     declares && lines.all(|line| !sentences(line).any(is_prose) || DECLARING.iter().any(|word| line.starts_with(word)))
+}
+
+/// Whether a message only says that something works: `works now, so far so good`. It gives no task, asks nothing and reports
+/// no problem.
+pub(crate) fn confirms(message: &str) -> bool {
+    let message = message.trim();
+    let words = normalised(message);
+    // In scripts without spaces, an order may follow without a word that shows it.
+    let own = message.trim_end_matches(|one: char| !one.is_alphanumeric());
+    utf16_len(message) <= LONGEST_CONFIRMING
+        && (CONFIRMING.is_in(&words) || CONFIRMING.pieces.iter().any(|piece| own.ends_with(piece)))
+        && !message.contains(['?', '\u{ff1f}'])
+        && !BUT.is_said_in(message, &words)
+        && !WORK.is_in(&words)
+        && !gives_task(message)
+        && !is_conditional(message)
+        && !reports(message)
 }
 
 /// Whether a message only refers to files, lines of a terminal or pictures, without a word: `@build.log:12-40`,
@@ -256,6 +280,33 @@ mod tests {
         assert!(answers_back("the ones that show the prices", answer));
         assert!(!answers_back("add the prices to all pages", answer));
         assert!(!answers_back("the ones that show the prices", "I changed all pages. The tests pass."));
+    }
+
+    #[test]
+    fn a_message_that_only_says_that_something_works_confirms() {
+        for message in [
+            "works now, so far so good",
+            "Jetzt funktioniert die Seite wieder",
+            "ça marche, merci",
+            "ya funciona",
+            "agora funciona",
+            "ok queste sono le righe prodotte. Fin qui tutto ok.",
+            "теперь работает",
+            "回滚之后页面正常了",
+            "表示されるようになりました",
+        ] {
+            assert!(confirms(message), "{message}");
+        }
+        for message in [
+            "it works, now add a footer",
+            "does it work? all good?",
+            "it works only on phones but not on the desktop",
+            "if everything works, commit it",
+            "页面正常了，现在加一个按钮",
+            "write a test so that it works",
+        ] {
+            assert!(!confirms(message), "{message}");
+        }
     }
 
     #[test]
