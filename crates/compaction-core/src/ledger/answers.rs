@@ -8,6 +8,7 @@ use super::constraints::{TASKS, is_constraint};
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::decision_tables::is_of_table;
 use super::names::ending;
+use super::noise::offers_help;
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
 use super::problems::{is_problem, reports};
 use super::proposals::is_proposal;
@@ -495,6 +496,17 @@ pub(crate) fn asks_to_try(sentence: &str) -> bool {
         || has_piece(sentence, TRYING.pieces)
 }
 
+/// Beginnings of sentences that ask the person for a word: `Say OK and I'll commit it`, `Tell me which file`.
+static ON_A_WORD: WordList = word_list!("waiting: on a word");
+/// Most words of such a beginning.
+const WORDS_ASKING: usize = 5;
+
+/// Whether a sentence asks the person for a word before the model goes on. An offer of more help does not.
+pub(crate) fn asks_for_word(sentence: &str) -> bool {
+    let asks = ON_A_WORD.starts(&first_words(sentence, WORDS_ASKING)) || has_piece(sentence, ON_A_WORD.pieces);
+    asks && !offers_help(sentence)
+}
+
 /// Beginnings of messages that only permit what the model asked for.
 static PERMITTING: WordList = word_list!("answers: permitting");
 
@@ -619,6 +631,26 @@ fn points_back(question: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_of_the_person_is_waited_for() {
+        for sentence in [
+            "Say OK and I'll commit it as \"add the menu\".",
+            "Tell me which of the two lists you mean.",
+            "Sag mir, welche Liste gemeint ist.",
+            "Dites-moi quelle liste vous voulez.",
+            "Se mi dici quale lista vuoi, scrivo il comando.",
+            "Скажите, какой список нужен.",
+            "请确认是哪个列表。",
+            "どちらの一覧か教えてください。",
+        ] {
+            assert!(asks_for_word(sentence), "{sentence}");
+        }
+        for sentence in ["Let me know if you have any questions.", "I told you which list it is.", "The menu says OK."]
+        {
+            assert!(!asks_for_word(sentence), "{sentence}");
+        }
+    }
 
     #[test]
     fn an_assent_before_a_question_agrees_to_nothing() {

@@ -41,7 +41,7 @@ use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
 use super::statements::{Part, Statement, Statements, parts, sentences, with_joined_lines};
 use super::steps::LatestPlan;
-use super::superseded::{Ended, is_over, tells_commit, told_commit};
+use super::superseded::{Ended, is_over, listed_commits, tells_commit, told_commit};
 use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
 use super::text::{clip_middle, normalised, one_line, quote, without_thinking};
@@ -853,7 +853,9 @@ impl<'a> Collector<'a> {
 
     /// Records the commits that the model tells with their hashes, if no call showed them.
     fn read_told_commits(&mut self, place: SourcePosition<'a>, parts: &[Part<'_>]) {
-        for (hash, branch, subject) in parts.iter().flat_map(Part::sentences).filter_map(told_commit) {
+        let sentences: Vec<&str> = parts.iter().flat_map(Part::sentences).collect();
+        let listed = listed_commits(&sentences).into_iter().map(|(hash, subject)| (hash, "", subject));
+        for (hash, branch, subject) in sentences.iter().copied().filter_map(told_commit).chain(listed) {
             let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
             if !milestones.take(MOST_MILESTONES).any(|one| one.text.contains(&hash[..SHOWN_OF_HASH])) {
                 let on = if branch.is_empty() { String::new() } else { format!(" on {branch}") };
@@ -884,7 +886,8 @@ impl<'a> Collector<'a> {
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.retract(&retractions(&text, &parts), place);
-        if parts.iter().flat_map(Part::sentences).any(tells_commit) {
+        let told = || parts.iter().flat_map(Part::sentences);
+        if told().any(tells_commit) || !listed_commits(&told().collect::<Vec<_>>()).is_empty() {
             self.end_state(place, Ended::Commit);
         }
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::answers::{affirms_or_denies, asks_for_word};
 use super::cues::has_name;
 use super::slash::is_typed_for_interface;
 use super::statements::{Statement, Voice};
@@ -164,6 +165,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
             Voice::Report | Voice::Remark | Voice::Announcement | Voice::Refuted => {
                 let is_past = newest.is_some_and(|newest| one.position < newest);
                 says_nothing(&one.text)
+                    || is_settled(statements, index)
                     || is_numbered_code(&one.text)
                     || is_past && goes_on(&one.text)
                     || is_past && one.voice == Voice::Remark && is_mere_remark(&one.text)
@@ -175,6 +177,23 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
     }
     is_noise
 }
+
+/// Whether the question or the offer at the end of an answer is settled: the person's next words say what they want, and
+/// neither agree nor refuse.
+fn is_settled(statements: &[Statement], index: usize) -> bool {
+    let one = &statements[index];
+    let mut behind = statements[index + 1..].iter();
+    let next = behind.by_ref().take(2).find(|next| next.position != one.position);
+    // A message that repeats the answer has its question, too.
+    let is_reply = |next: &Statement| {
+        next.text.len() <= LONGEST_REPLY || affirms_or_denies(&next.text) || next.text.contains(one.text.as_str())
+    };
+    next.is_some_and(|next| next.voice == Voice::Person && !is_reply(next))
+        && (asks(&one.text) || asks_for_word(&one.text))
+}
+
+/// Longest message that may make no sense without the question before it, in bytes.
+const LONGEST_REPLY: usize = 80;
 
 /// Whether a sentence of a model offers more, introduces code, is one word or a mere wish, and names nothing, or whether it
 /// is the error of a call.
@@ -545,5 +564,17 @@ mod tests {
         }
         assert_eq!(of(&[(Voice::Quote, "<<<<<<< SEARCH a = 1 ======= a = 2 >>>>>>> REPLACE")]), [true]);
         assert_eq!(of(&[(Voice::Quote, "a = 1")]), [false]);
+    }
+
+    #[test]
+    fn a_question_that_the_next_words_leave_behind_is_noise() {
+        let question = "Shall the list have a border?";
+        let long =
+            "The list looks fine, make the title of the page blue and put the menu below it, please, on all pages";
+        let told = |reply: &str| of(&[(Voice::Report, question), (Voice::Person, reply)])[0];
+        assert!(told(long));
+        assert!(!told("a thin one"), "a short reply needs its question");
+        assert!(!told(&format!("yes. {long}")));
+        assert!(!of(&[(Voice::Report, question)])[0], "it waits for an answer");
     }
 }

@@ -39,11 +39,6 @@ pub(super) fn tells_commit(sentence: &str) -> bool {
 /// The hash, the branch or nothing, and the subject of a commit that a sentence of the model tells: `Committed 1a2b3c4 on main:
 /// add the menu`.
 pub(super) fn told_commit(sentence: &str) -> Option<(&str, &str, &str)> {
-    let is_hash = |word: &str| {
-        LENGTHS_OF_HASH.contains(&word.len())
-            && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
-            && word.contains(|one: char| one.is_ascii_digit())
-    };
     let (place, subject) = sentence.split_once(": ").filter(|_| TOLD.begins(sentence))?;
     let mut words = place.split(' ').map(|word| word.trim_matches('`')).skip_while(|word| !is_hash(word));
     let hash = words.next()?;
@@ -56,6 +51,42 @@ pub(super) fn told_commit(sentence: &str) -> Option<(&str, &str, &str)> {
     (!subject.is_empty()).then_some((hash, branch, subject))
 }
 
+/// The hashes and subjects in the lists of commits of an answer: `Two commits on main:` before `1a2b3c4: add the menu`.
+pub(super) fn listed_commits<'a>(sentences: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    let mut is_listing = false;
+    let told = sentences.iter().filter_map(|sentence| {
+        let commit = listed_commit(sentence);
+        // The subject of a commit may end with a colon.
+        is_listing = commit.is_some() && is_listing || introduces_commits(sentence);
+        commit.filter(|_| is_listing)
+    });
+    told.collect()
+}
+
+fn introduces_commits(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    sentence.ends_with([':', '\u{ff1a}'])
+        && words.split_whitespace().count() <= MOST_WORDS
+        && LISTING.is_said_in(sentence, &words)
+}
+
+fn listed_commit(item: &str) -> Option<(&str, &str)> {
+    let item = item.trim_start_matches(['`', '*']);
+    let (hash, rest) = item.split_at_checked(item.find([':', ' ', '`'])?)?;
+    let subject = rest.trim_start_matches(['`', '*', ':', ' ', '-', '\u{2014}', '\u{2013}']);
+    let subject = subject.trim_end_matches(['`', '"', '.', ' ']);
+    (is_hash(hash) && !subject.is_empty()).then_some((hash, subject))
+}
+
+fn is_hash(word: &str) -> bool {
+    LENGTHS_OF_HASH.contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
+        && word.contains(|one: char| one.is_ascii_digit())
+}
+
+/// Words of the introduction to a list of commits that were just made, and its most words.
+static LISTING: WordList = word_list!("superseded: listing commits");
+const MOST_WORDS: usize = 8;
 /// Lengths of a hash in bytes.
 const LENGTHS_OF_HASH: std::ops::RangeInclusive<usize> = 7..=40;
 
@@ -74,6 +105,17 @@ mod tests {
         ] {
             assert_eq!(told_commit(sentence), expected, "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_list_of_commits_is_told_by_its_introduction() {
+        let expected = [("1a2b3c4", "add the menu"), ("2b3c4d5", "test: read it")];
+        for start in ["Two commits on main:", "Committed:", "Zwei Commits:", "已提交："] {
+            let told = [start, "1a2b3c4: add the menu", "`2b3c4d5` test: read it", "The end.", "3c4d5e6: older"];
+            assert_eq!(listed_commits(&told), expected, "{start}");
+        }
+        assert!(listed_commits(&["The log has:", "1a2b3c4: add the menu"]).is_empty());
+        assert!(listed_commits(&["1a2b3c4: add the menu"]).is_empty());
     }
 
     #[test]

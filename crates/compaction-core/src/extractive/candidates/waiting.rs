@@ -2,10 +2,9 @@
 
 use super::Builder;
 use crate::ledger::NoteKind;
-use crate::ledger::answers::{EITHER, asks_to_try};
+use crate::ledger::answers::{EITHER, asks_for_word, asks_to_try};
 use crate::ledger::commands::{looks_up, purposes};
 use crate::ledger::constraints::FORBIDDING;
-use crate::ledger::noise::offers_help;
 use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
 use crate::ledger::problems::{is_conditional, is_unsolved};
 use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normalised, word_list};
@@ -14,11 +13,6 @@ use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normali
 static OFFERING: WordList = word_list!("waiting: offering");
 /// Phrases with which an answer says that the model stopped and leaves a decision to the person.
 static STOPPED: WordList = word_list!("waiting: stopped");
-/// Beginnings of sentences that ask the person for a word: `Say OK and I'll commit it`, `Tell me which file`.
-static ON_A_WORD: WordList = word_list!("waiting: on a word");
-/// Number of last sentences that may do so, and the number of first words that are compared.
-const WORD_WITHIN: usize = 2;
-const WORDS_ASKING: usize = 5;
 /// Number of last sentences of an answer that may say so.
 const STOPPED_WITHIN: usize = 3;
 /// Number of first words of a sentence in which a negation turns an offer into a report.
@@ -27,6 +21,8 @@ const FIRST_WORDS: usize = 4;
 const ASKED_WITHIN: usize = 8;
 /// Number of last sentences that may offer a choice.
 const OFFERED_WITHIN: usize = 2;
+/// Number of last sentences that may ask for a word.
+const WORD_WITHIN: usize = 2;
 /// Longest request to the person, in UTF-16 units.
 const LONGEST_ASKED: usize = 420;
 
@@ -83,12 +79,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether a sentence asks the person for a word before the model goes on. An offer of more help does not.
-fn asks_for_word(sentence: &str) -> bool {
-    let asks = ON_A_WORD.starts(&first_words(sentence, WORDS_ASKING)) || has_piece(sentence, ON_A_WORD.pieces);
-    asks && !offers_help(sentence)
-}
-
 /// Whether a sentence lets the person choose between several ways.
 fn offers(sentence: &str) -> bool {
     let words = normalised(sentence);
@@ -99,26 +89,6 @@ fn offers(sentence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_word_of_the_person_is_waited_for() {
-        for sentence in [
-            "Say OK and I'll commit it as \"add the menu\".",
-            "Tell me which of the two lists you mean.",
-            "Sag mir, welche Liste gemeint ist.",
-            "Dites-moi quelle liste vous voulez.",
-            "Se mi dici quale lista vuoi, scrivo il comando.",
-            "Скажите, какой список нужен.",
-            "请确认是哪个列表。",
-            "どちらの一覧か教えてください。",
-        ] {
-            assert!(asks_for_word(sentence), "{sentence}");
-        }
-        for sentence in ["Let me know if you have any questions.", "I told you which list it is.", "The menu says OK."]
-        {
-            assert!(!asks_for_word(sentence), "{sentence}");
-        }
-    }
 
     #[test]
     fn what_was_not_possible_offers_nothing() {
