@@ -129,6 +129,9 @@ const SHORTEST_QUOTED: usize = 200;
 const FEWEST_QUOTED: usize = 3;
 /// Shortest message that is the end of an answer, in bytes.
 const SHORTEST_END: usize = 600;
+/// Comes before what the model says of something that a message only refers to, and its most UTF-16 units.
+const SAID_OF_REFERENCE: &str = " (the assistant: ";
+const LONGEST_OF_REFERENCE: usize = 160;
 /// Longest message that counts as typed, in UTF-16 units. Longer ones may have pasted text.
 const LONGEST_TYPED: usize = 420;
 /// Number of sentences at either end of a message with pasted text that a person may have written.
@@ -518,7 +521,7 @@ impl<'a> Dialogue<'a> {
         is_under_way && tells_broken_turn(text)
             || is_approval(text)
             || is_declaration(text)
-            || is_reference(text)
+            || is_under_way && is_reference(text)
             || continues_turn(text)
             || !self.is_waiting && newest.is_some_and(|newest| answers_back(text, &newest.text))
     }
@@ -555,6 +558,17 @@ impl<'a> Dialogue<'a> {
         let is_new = |at: u64| !notes.has(NoteKind::Decision, |note| note.position == at);
         if let Some(item) = newest.filter(|one| is_new(one.position)).and_then(|one| agreed(&one.text, text)) {
             notes.add(NoteKind::Decision, &item, place, false);
+        }
+        self.name_reference(text);
+    }
+
+    /// Adds to a request that only refers to something what the model says of it first.
+    fn name_reference(&mut self, text: &str) {
+        let answered = self.answered;
+        let newest = self.requests.last_mut().filter(|one| one.is_own() && answered < one.position);
+        let Some(request) = newest.filter(|one| is_reference(&one.text)) else { return };
+        if let Some(first) = sentences(text).find(|one| is_substantive(one) && !is_announcement(one)) {
+            request.text.push_str(&format!("{SAID_OF_REFERENCE}{})", clip(&one_line(first), LONGEST_OF_REFERENCE)));
         }
     }
 

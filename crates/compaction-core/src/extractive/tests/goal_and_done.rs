@@ -395,3 +395,17 @@ fn what_is_read_for_a_request_does_not_replace_it() {
     let goal = SummaryDocument::parse(&text).body[Section::Goal].join("\n");
     assert!(goal.contains("Latest request: read PLAN.md and carry it out"), "{goal}");
 }
+
+#[test]
+fn a_request_that_only_refers_to_something_has_the_words_of_the_model_about_it() {
+    let error = "The build fails because the port `8080` is in use. I look for the program that uses it.";
+    let goal = |first: &[Arc<Message>]| {
+        let shown = [user("@logs/build.log:12-40"), says(error, "stop")];
+        section(&[first, &shown[..]].concat(), Section::Goal).join("\n")
+    };
+    let answered = [user("How do I start the server of the shop?"), says("Run `make serve` in its directory.", "stop")];
+    let told = goal(&answered);
+    assert!(told.contains("@logs/build.log:12-40 (the assistant: The build fails because the port"), "{told}");
+    let open = [user("Start the server of the shop, please"), calls("1", "bash", r#"{"command":"make serve"}"#)];
+    assert!(goal(&open).contains("Latest request: Start the server of the shop"), "{}", goal(&open));
+}
