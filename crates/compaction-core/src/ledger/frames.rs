@@ -32,6 +32,7 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
     let mut line = Line::default();
     // The label of the option or hypothesis that the items and the code below it belong to.
     let mut labelled: Option<String> = None;
+    let mut parents = Parents::default();
     let mut frames = Vec::with_capacity(parts.len());
     for part in parts.iter().take(MOST_OF_ONE) {
         let (Part::Sentence(own) | Part::Heading(own)) = *part else {
@@ -42,6 +43,7 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
         if !place.is_item && !place.is_row && place.is_first {
             labelled = label(own).map(|label| format!("{label}: "));
         }
+        let parent = if place.is_first { parents.read(&place, own) } else { None };
         if matches!(part, Part::Heading(_)) {
             heading = Some(Heading { text: own, is_section: place.line.trim_start().starts_with('#') });
             frames.push(None);
@@ -59,6 +61,7 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
         });
         let frame = match turning {
             _ if is_option => Some(OPTION.to_owned()),
+            None if parent.is_some() => parent,
             None if place.is_item && place.is_first => labelled.clone(),
             framed => framed,
         };
@@ -82,6 +85,38 @@ fn label(line: &str) -> Option<&str> {
     let is_sign = sign.len() == 1 && sign.bytes().all(|one| one.is_ascii_digit() || one.is_ascii_uppercase());
     (is_sign && end < line.len() && LABELLED.has(&noun.to_lowercase())).then_some(start)
 }
+
+/// The items of lists that the next item may be below, with the width of the space before each.
+#[derive(Debug, Default)]
+struct Parents<'a>(Vec<(usize, &'a str)>);
+
+impl<'a> Parents<'a> {
+    /// Reads the first sentence of a line. Returns the words to put before an item: those of the item above it, if they only
+    /// name something, such as a year. Without them, the item would seem to be about something else.
+    fn read(&mut self, place: &Place<'_>, own: &'a str) -> Option<String> {
+        if !place.is_item {
+            self.0.clear();
+            return None;
+        }
+        let indent = place.line.len() - place.line.trim_start().len();
+        while self.0.last().is_some_and(|(known, _)| *known >= indent) {
+            self.0.pop();
+        }
+        let parent = self.0.last().map(|(_, text)| *text);
+        self.0.push((indent, own));
+        let bare = one_line(parent?);
+        let bare = without_bold(&bare);
+        let bare = bare.trim_matches(['*', ':', '\u{ff1a}', ' ']);
+        let is_name = utf16_len(bare) <= LONGEST_PARENT
+            && bare.split_whitespace().count() <= WORDS_OF_PARENT
+            && !bare.ends_with(['.', '!', '?', '\u{3002}', '\u{ff01}', '\u{ff1f}']);
+        is_name.then(|| format!("{bare}: "))
+    }
+}
+
+/// Longest item that only names something, in UTF-16 units, and its most words.
+const LONGEST_PARENT: usize = 32;
+const WORDS_OF_PARENT: usize = 4;
 
 /// A heading, or a sentence that introduces a list.
 #[derive(Debug, Clone, Copy)]
@@ -174,7 +209,7 @@ mod tests {
                 "the parser",
                 "What is missing:",
                 "What is missing: tests",
-                "of the menu",
+                "tests: of the menu",
                 "The rest works.",
                 "fast"
             ]
@@ -182,6 +217,25 @@ mod tests {
         assert_eq!(framed("## [!] Later (2 h) [x]\n- tests")[1], "Later: tests");
         assert_eq!(framed("Was fehlt:\n- Tests")[1], "Was fehlt: Tests");
         assert_eq!(framed("未完成：\n- 测试")[1], "未完成: 测试");
+    }
+
+    #[test]
+    fn an_item_below_a_name_comes_with_it() {
+        let answer = "The orders:\n- `2023`\n  - rows: 12\n  - pages: 3\n- **2024**:\n  - rows: 40\n\n- The shop has \
+                      more pages now than before.\n  - and rows\n- one\n- two";
+        let expected = [
+            "The orders:",
+            "`2023`",
+            "`2023`: rows: 12",
+            "`2023`: pages: 3",
+            "2024**:",
+            "2024: rows: 40",
+            "The shop has more pages now than before.",
+            "and rows",
+            "one",
+            "two",
+        ];
+        assert_eq!(framed(answer), expected);
     }
 
     #[test]
