@@ -28,8 +28,9 @@ use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_announcement, is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, ANSWERED_SO, BROKEN_OFF, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP,
-    LATEST_WORDS, NOTHING_RUN, NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN, WORKING_ON,
+    ANNOUNCED, ANSWER, ANSWERED_SO, BROKEN_OFF, COMMANDS, COMMITTED, CONCLUDED, DECLINED, FAILED, IN_BACKGROUND,
+    LAST_STEP, LATEST_WORDS, NOTHING_RUN, NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, UNKNOWN,
+    WORKING_ON,
 };
 use crate::ledger::problems::{own_words, reports};
 use crate::ledger::statements::{prose, sentences, without_marker};
@@ -523,6 +524,11 @@ impl<'a> Builder<'a> {
             let mut runs = self.ledger.commands.iter();
             runs.any(|run| run.position >= self.ledger.newest_answer.position && run.command.contains(&one_line(line)))
         };
+        // Who refused one of them wants the work to go on in another way.
+        let is_refused = |line: &String| {
+            let start = format!("{DECLINED}{}", one_line(line));
+            self.ledger.standing(NoteKind::Decision).any(|note| note.text.starts_with(&start))
+        };
         let commands = commands(answer);
         let units: usize = commands.iter().map(|one| utf16_len(one)).sum();
         let is_script =
@@ -536,6 +542,7 @@ impl<'a> Builder<'a> {
             || commands.len() > MOST_COMMANDS
             || units > COMMAND_UNITS
             || commands.iter().any(is_run)
+            || commands.iter().any(is_refused)
         {
             return None;
         }

@@ -219,6 +219,23 @@ fn a_command_of_several_lines_is_one() {
 }
 
 #[test]
+fn commands_that_the_person_refused_are_not_next() {
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let told = |is_refused: bool| {
+        let mut messages = vec![
+            user("Restart the server of the shop"),
+            says("Then run:\n\n```bash\nmake deploy\nmake restart\n```", "stop"),
+        ];
+        if is_refused {
+            messages.extend([calls("1", "bash", r#"{"command":"make restart"}"#), returns("1", refusal, true)]);
+        }
+        after(Section::NextSteps, &messages).join("\n")
+    };
+    assert!(told(false).contains("Commands that the last answer gives: `make deploy`"), "{}", told(false));
+    assert!(!told(true).contains("Commands that the last answer gives"), "{}", told(true));
+}
+
+#[test]
 fn commands_of_an_answer_come_next_though_its_edits_were_applied_behind_it() {
     let messages = [
         user("Add the page of the blog to the site"),
