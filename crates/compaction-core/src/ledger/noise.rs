@@ -5,10 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::answers::{affirms_or_denies, asks_for_word};
 use super::cues::has_name;
+use super::problems::is_conditional;
 use super::slash::is_typed_for_interface;
 use super::statements::{Statement, Voice};
 use super::terms::TextHashing;
 use super::text::{WordList, may_be_unspaced, normalised, unspaced, word_list};
+use super::working::is_at_work;
 use super::{Ledger, Outcome};
 use crate::phrases::{HARNESSES, SPACED, listed};
 use crate::text::base_name;
@@ -169,6 +171,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
                     || is_numbered_code(&one.text)
                     || is_past && goes_on(&one.text)
                     || is_past && one.voice == Voice::Remark && is_mere_remark(&one.text)
+                    || is_past && !has_name(&one.text) && is_brief_work(&one.text)
             }
             Voice::Quote => EDIT_MARKS.iter().any(|mark| one.text.contains(mark)),
             Voice::Action | Voice::Milestone | Voice::Document | Voice::Summary => false,
@@ -191,6 +194,15 @@ fn is_settled(statements: &[Statement], index: usize) -> bool {
     next.is_some_and(|next| next.voice == Voice::Person && !is_reply(next))
         && (asks(&one.text) || asks_for_word(&one.text))
 }
+
+/// Whether a sentence only says what the model is about to do, in few words: `I'll look at the list first`. What came of it
+/// follows.
+fn is_brief_work(text: &str) -> bool {
+    text.len() <= LONGEST_WORK && !is_conditional(text) && is_at_work(text)
+}
+
+/// Most bytes of such a sentence.
+const LONGEST_WORK: usize = 120;
 
 /// Longest message that may make no sense without the question before it, in bytes.
 const LONGEST_REPLY: usize = 80;
@@ -576,5 +588,17 @@ mod tests {
         assert!(!told("a thin one"), "a short reply needs its question");
         assert!(!told(&format!("yes. {long}")));
         assert!(!of(&[(Voice::Report, question)])[0], "it waits for an answer");
+    }
+
+    #[test]
+    fn what_the_model_was_about_to_do_is_noise_once_it_went_on() {
+        let told =
+            |work: &str| of(&[(Voice::Remark, work), (Voice::Report, "The list has a border of two pixels now.")])[0];
+        for work in ["I'll look at the list first.", "Ich prüfe kurz die Liste.", "我先看一下列表。"] {
+            assert!(told(work), "{work}");
+        }
+        assert!(!told("I'll look at `list.rs` first."), "the name says something");
+        assert!(!told("If the list is empty, I'll hide it."));
+        assert!(!of(&[(Voice::Remark, "I'll look at the list first.")])[0], "nothing follows it");
     }
 }
