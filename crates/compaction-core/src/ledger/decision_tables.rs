@@ -1,13 +1,25 @@
-//! Tables of decisions: tables of an answer with a column that names one, `Point | Decision`. Each row is a decision.
+//! Tables and lists of decisions: tables of an answer with a column that names one, `Point | Decision`, and lists below a
+//! title such as `Decisions I made`. Each row and each item is a decision.
 
 use super::bold::without_bold;
+use super::statements::{prose, sentences, without_marker};
+use super::steps::is_list_item;
 use super::text::{WordList, clip, normalised, one_line, word_list};
+use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
 /// Headers of such a column.
 static HEADERS: WordList = word_list!("decision tables: headers");
 /// Cells that leave a decision open.
 static OPEN: WordList = word_list!("decision tables: open");
+/// Words in the title of a list of decisions, and words that leave them open.
+static TITLES: WordList = word_list!("decision tables: titles");
+static OPEN_TITLES: WordList = word_list!(SPACED, "decision tables: open titles");
+/// Most words of such a title, and longest title in UTF-16 units.
+const MOST_WORDS: usize = 9;
+const LONGEST_TITLE: usize = 60;
+/// Longest item of a list of decisions, in UTF-16 units.
+const LONGEST_LISTED: usize = 140;
 /// Starts the item of a table.
 const SUMMED_UP: &str = "Decided: ";
 /// Longest item, in UTF-16 units.
@@ -40,6 +52,42 @@ pub(super) fn is_of_table(line: &str) -> bool {
 
 fn is_border(line: &str) -> bool {
     line.trim_start().starts_with(BORDERS)
+}
+
+/// The decisions in the lists of an answer below a title of decisions: the first sentence of each item.
+pub(super) fn decided_items(answer: &str) -> Vec<String> {
+    let mut told = Vec::new();
+    let (mut is_below, mut indent) = (false, 0);
+    for line in prose(answer).filter(|line| line.contains(char::is_alphanumeric)) {
+        let own = line.len() - line.trim_start().len();
+        if is_below && is_list_item(line) {
+            let is_first = told.is_empty();
+            indent = if is_first { own } else { indent };
+            // Items within an item explain it.
+            let first = sentences(line).next().filter(|_| own <= indent);
+            told.extend(first.map(|first| clip(&without_bold(&one_line(first)), LONGEST_LISTED)));
+        } else if own == 0 || !is_below {
+            is_below = told.is_empty() && is_title(line);
+        }
+        if told.len() == MOST_ROWS {
+            break;
+        }
+    }
+    told.retain(|one| !one.ends_with(['?', '\u{ff1f}']));
+    told
+}
+
+/// Whether a line is the title of a list of decisions that were made.
+fn is_title(line: &str) -> bool {
+    let bare = without_marker(line).trim_matches(['*', '#', ' ', ':', '\u{ff1a}']);
+    let bare = bare.split(" (").next().unwrap_or(bare);
+    let words = normalised(bare);
+    utf16_len(bare) <= LONGEST_TITLE
+        && words.split_whitespace().count() <= MOST_WORDS
+        && !is_list_item(line)
+        && !bare.ends_with(['.', '?', '!', '\u{3002}', '\u{ff1f}'])
+        && TITLES.is_said_in(bare, &words)
+        && !OPEN_TITLES.is_in(&words)
 }
 
 /// The decisions in the tables of an answer: `Store: one file for each user`.
@@ -142,6 +190,20 @@ mod tests {
         for other in ["| Option | Price |\n|---|---|\n| A | 3 |", "| Decision |\n|---|\n| it |", "Decision: use SQLite"]
         {
             assert!(decided_rows(other).is_empty(), "{other}");
+        }
+    }
+
+    #[test]
+    fn each_item_below_a_title_of_decisions_is_one() {
+        let answer = "Done.\n\nDecisions I made (change any you don't like)\n- The list has no border. It is thin.\n  - and no \
+                      shadow\n- Is the page needed?\n- One file for each shop\n\nThe rest works.\n- fast";
+        assert_eq!(decided_items(answer), ["The list has no border.", "One file for each shop"]);
+        assert_eq!(decided_items("## Annahmen:\n1. Ein Laden je Datei"), ["Ein Laden je Datei"]);
+        assert_eq!(decided_items("**设计决策**\n- 每个商店一个文件"), ["每个商店一个文件"]);
+        for answer in
+            ["Decisions needed:\n- the border", "Open decisions\n- the border", "I made decisions.\n- the border"]
+        {
+            assert!(decided_items(answer).is_empty(), "{answer}");
         }
     }
 }

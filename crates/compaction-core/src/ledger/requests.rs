@@ -19,7 +19,7 @@ use super::constraints::{
 use super::corrections::{agreed, corrected};
 use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
-use super::decision_tables::{decided, decided_rows};
+use super::decision_tables::{decided, decided_items, decided_rows};
 use super::delegations::{ON_LINES, choice_in};
 use super::faults::tells_fault;
 use super::limits::limits;
@@ -39,7 +39,7 @@ use super::resuming::{
     tells_broken_turn,
 };
 use super::rules::{approves, goes_ahead, listed_rules, with_file};
-use super::rulings::{changes, ruled, rules};
+use super::rulings::{about_items, changes, ruled, rules};
 use super::slash::RESETS;
 use super::standing::standing_wish;
 use super::stated::{SentencePlace, is_choice_of_person, is_way, leaves_open, settles, stated};
@@ -659,6 +659,9 @@ impl<'a> Dialogue<'a> {
         if let Some(replies) = replies {
             return replies.iter().for_each(|reply| notes.add(NoteKind::Decision, reply, place, false));
         }
+        if let Some(item) = about_items(text, &newest.text) {
+            return notes.add(NoteKind::Decision, &format!("{DECIDED}{item}"), place, false);
+        }
         let changes = changes(text, &newest.text);
         if !changes.is_empty() {
             let is_known = |change: &String| {
@@ -776,7 +779,12 @@ impl<'a> Dialogue<'a> {
     /// Adds the decisions in the tables of an answer. What the person answered before is told by them.
     pub(super) fn add_tables(&self, place: SourcePosition<'_>, answer: &str, notes: &mut NoteList) {
         let rows = decided_rows(answer);
-        let items = decided(&rows);
+        let mut items = decided(&rows);
+        for item in decided(&decided_items(answer)) {
+            if !items.contains(&item) {
+                items.push(item);
+            }
+        }
         if items.is_empty() {
             return;
         }

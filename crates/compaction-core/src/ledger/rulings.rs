@@ -9,7 +9,8 @@ use super::proposals::is_proposal;
 use super::rules::approves;
 use super::stated::leaves_open;
 use super::statements::{sentences, without_marker};
-use super::text::{clip, normalised, one_line, unspaced};
+use super::text::{WordList, clip, normalised, one_line, unspaced, word_list};
+use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
 /// Longest subject of a point, in UTF-16 units.
@@ -50,6 +51,62 @@ pub(super) fn ruled(message: &str, answer: &str) -> (Option<String>, Option<Stri
 /// Whether a message decides on points of an answer. The rest of such a message mostly argues.
 pub(super) fn rules(message: &str) -> bool {
     !rulings(message).is_empty()
+}
+
+/// Words that may stand behind the number of an item in a reply.
+static BEHIND_NUMBERS: WordList = word_list!(SPACED, "answers: behind numbers");
+/// Longest reply with such numbers, in UTF-16 units, and longest item that is told with it.
+const LONGEST_REPLY: usize = 160;
+const LONGEST_ITEM: usize = 80;
+/// Fewest items of the list that they are about, and the number of digits of a number at most.
+const FEWEST_ITEMS: usize = 3;
+const MOST_DIGITS: usize = 2;
+
+/// A short reply that names items of a numbered list in `answer` by their numbers, with these items: `drop 8 only, 11 is valid
+/// (8: …; 11: …)`. A number before a noun counts something.
+pub(super) fn about_items(reply: &str, answer: &str) -> Option<String> {
+    let reply = reply.trim();
+    if utf16_len(reply) > LONGEST_REPLY || reply.contains(['?', '\u{ff1f}', '\n']) {
+        return None;
+    }
+    let words: Vec<&str> = reply.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(['.', ',', ';', ':', '#', '!', ')']).to_owned();
+    let is_number =
+        |word: &str| (1..=MOST_DIGITS).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit());
+    let mut numbers: Vec<String> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let number = bare(word);
+        if !is_number(&number) {
+            continue;
+        }
+        let next = words.get(at + 1).map(|next| bare(next).to_lowercase());
+        let ends = word.ends_with([',', '.', ';', '!', ':']);
+        if !ends && next.is_some_and(|next| !BEHIND_NUMBERS.has(&next)) {
+            return None;
+        }
+        numbers.push(number);
+    }
+    numbers.dedup();
+    // A number alone takes an option.
+    if numbers.is_empty() || numbers.len() == words.len() {
+        return None;
+    }
+    let items: Vec<(&str, &str)> = answer.lines().filter_map(numbered_item).collect();
+    let item = |number: &String| items.iter().rev().find(|(label, _)| label == number).map(|(_, text)| *text);
+    let told: Option<Vec<String>> = numbers
+        .iter()
+        .map(|number| Some(format!("{number}: {}", clip(&without_bold(&one_line(item(number)?)), LONGEST_ITEM))))
+        .collect();
+    let told = told.filter(|_| items.len() >= FEWEST_ITEMS)?;
+    Some(format!("{} ({})", one_line(reply), told.join("; ")))
+}
+
+/// The number and the text of an item of a numbered list.
+fn numbered_item(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start();
+    let end = line.find(|one: char| !one.is_ascii_digit())?;
+    let rest = line[end..].strip_prefix(['.', ')'])?;
+    (end > 0 && rest.starts_with(' ') && rest.contains(char::is_alphabetic)).then(|| (&line[..end], rest.trim()))
 }
 
 /// Fewest words of a change, or characters of a script without spaces, and most changes of one message.
@@ -202,5 +259,25 @@ mod tests {
         assert_eq!(changes(wide, plan), ["全部数据只放在一个表中，不用缓存。"]);
         assert!(changes(&format!("Looks good.\n{list}"), "The page is done.").is_empty(), "these are new tasks");
         assert!(changes(&format!("Build these:\n{list}"), plan).is_empty());
+    }
+
+    #[test]
+    fn a_reply_by_numbers_comes_with_the_items() {
+        let answer = "Rules:\n7. The order has a date\n8. Payer and payee differ\n11. **Each** order has a shop\n12. No order is empty";
+        let told = |reply: &str| about_items(reply, answer);
+        assert_eq!(
+            told("lets drop 8 only, 11 and 12 are valid").as_deref(),
+            Some(
+                "lets drop 8 only, 11 and 12 are valid (8: Payer and payee differ; 11: Each order has a shop; 12: No order is empty)"
+            )
+        );
+        assert_eq!(told("lass 7 und 8 weg bitte"), None, "a word behind the number may be what is counted");
+        assert_eq!(
+            told("streiche 7, 8").as_deref(),
+            Some("streiche 7, 8 (7: The order has a date; 8: Payer and payee differ)")
+        );
+        for reply in ["add 8 rows", "drop 9", "8", "is 8 valid?", "drop it"] {
+            assert_eq!(told(reply), None, "{reply}");
+        }
     }
 }

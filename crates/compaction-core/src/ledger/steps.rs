@@ -7,6 +7,7 @@ use super::completed::{TICKS, says_done_of_task};
 use super::coverage::{Coverage, Sums, Target};
 use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
+use super::problems::is_conditional;
 use super::repository::is_named;
 use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
@@ -40,6 +41,8 @@ const MOST_NAMES: usize = 8;
 const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
 static TITLES: WordList = word_list!(EVERY, "steps: titles");
+/// Beginnings of sentences that make no sense without the one before them.
+static OTHERWISE: WordList = word_list!("steps: otherwise");
 
 /// Phrases that make a line with a colon at its end a title, wherever they are in it.
 static PHRASES: WordList = word_list!(SPACED, "steps: phrases");
@@ -71,7 +74,9 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         } else if is_title(line, text) || !is_item && is_plain_title(text) && is_above_list() {
             (in_list, is_headed) = (true, line.trim_start().starts_with('#') || is_bold(line, text));
         } else if in_list && is_item {
-            steps.push(text);
+            // What follows from the outcome of a step is none.
+            let infers = is_conditional(text) && text.contains([':', '\u{ff1a}']) && !text.contains([',', '\u{ff0c}']);
+            steps.extend(Some(text).filter(|_| !infers));
             is_headed = false;
         } else if is_headed && is_above_list() && text.ends_with([':', '\u{ff1a}']) {
             // A sentence may come between the heading and the list.
@@ -80,7 +85,7 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
             // A heading names what follows and is not a step.
             let is_heading = line.trim_start().starts_with('#') || is_bold(line, text);
             let sentences = sentences(if is_heading { "" } else { line });
-            steps.extend(sentences.filter(|sentence| names_work(sentence)));
+            steps.extend(sentences.filter(|sentence| names_work(sentence) && !OTHERWISE.begins(sentence)));
         }
     }
     steps
