@@ -74,7 +74,7 @@ pub(super) fn decided_items(answer: &str) -> Vec<String> {
         }
     }
     told.retain(|one| !one.ends_with(['?', '\u{ff1f}']));
-    told
+    told.iter().map(|one| one.trim_end_matches(['.', ';', '\u{3002}']).to_owned()).collect()
 }
 
 /// Whether a line is the title of a list of decisions that were made.
@@ -197,7 +197,7 @@ mod tests {
     fn each_item_below_a_title_of_decisions_is_one() {
         let answer = "Done.\n\nDecisions I made (change any you don't like)\n- The list has no border. It is thin.\n  - and no \
                       shadow\n- Is the page needed?\n- One file for each shop\n\nThe rest works.\n- fast";
-        assert_eq!(decided_items(answer), ["The list has no border.", "One file for each shop"]);
+        assert_eq!(decided_items(answer), ["The list has no border", "One file for each shop"]);
         assert_eq!(decided_items("## Annahmen:\n1. Ein Laden je Datei"), ["Ein Laden je Datei"]);
         assert_eq!(decided_items("**设计决策**\n- 每个商店一个文件"), ["每个商店一个文件"]);
         for answer in
