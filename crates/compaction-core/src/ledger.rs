@@ -93,6 +93,7 @@ pub(crate) mod templates;
 pub(crate) mod terms;
 pub(crate) mod text;
 mod under_way;
+mod undoing;
 mod withdrawals;
 mod working;
 

@@ -78,21 +78,6 @@ const REFUSED_WITHIN: usize = 240;
 /// Beginnings of messages that refuse the last answer or undo its work.
 static REFUSING: WordList = word_list!("closed requests: refusing");
 
-/// Beginnings of clauses that order to undo what was just done.
-static UNDO_ORDERS: WordList = word_list!("closed requests: undo orders");
-/// Verbs that are such an order alone or before one of [`UNDONE_THINGS`].
-static UNDO_VERBS: WordList = word_list!(SPACED, "closed requests: undo verbs");
-static UNDONE_THINGS: WordList = word_list!(SPACED, "closed requests: undone things");
-/// What a person says who undid all changes.
-static UNDID: WordList = word_list!("closed requests: undid");
-/// Verbs with which they say so, and the words for all changes behind them.
-static UNDID_VERBS: WordList = word_list!(SPACED, "closed requests: undid verbs");
-static UNDID_THINGS: WordList = word_list!(SPACED, "closed requests: undid things");
-/// Words before such an order.
-static UNDO_FILLERS: WordList = word_list!(SPACED, "rules: fillers");
-/// Number of first clauses of a message that may be such an order.
-const UNDO_WITHIN: usize = 3;
-
 /// Phrases that refuse the last answer in any position.
 static UNDOING: WordList = word_list!("closed requests: undoing");
 /// Words that show that a reported problem is still that of the last answer.
@@ -823,36 +808,6 @@ pub(super) fn refuses(message: &str) -> bool {
         || UNWANTED.starts(&words)
         || UNDOING.is_said_in(start, &words)
         || PERSISTING.is_said_in(start, &words) && reports(message)
-}
-
-/// Whether a message orders to undo what was just done: `revert that`. `Revert the colours of the page` asks for work.
-pub(super) fn orders_undo(message: &str) -> bool {
-    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
-    let marks = [',', '.', '!', '?', ';', ':', '\n', '\u{2014}', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}'];
-    let orders = |clause: &str| {
-        let words = normalised(clause);
-        let own = words.split_whitespace().skip_while(|word| UNDO_FILLERS.has(word)).collect::<Vec<_>>().join(" ");
-        let own = format!(" {own} ");
-        let verb = || UNDO_VERBS.found_in(&own).find(|(at, _)| *at <= 1).map(|(at, verb)| &own[at + verb.len()..]);
-        let is_thing = |rest: &str| rest.trim().is_empty() || UNDONE_THINGS.starts(rest);
-        starts_with_piece(clause.trim(), UNDO_ORDERS.pieces) || UNDO_ORDERS.starts(&own) || verb().is_some_and(is_thing)
-    };
-    let is_question = || message.trim_end().ends_with(['?', '\u{ff1f}']);
-    start.split(marks).take(UNDO_WITHIN).any(orders) && !is_question()
-}
-
-/// Whether a person says in the first sentences of a message that they undid all that was changed: `I reverted everything`.
-/// `I reverted it` may be about the last change alone.
-pub(super) fn tells_undoing(message: &str) -> bool {
-    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
-    let marks = [',', '.', '!', '?', ';', ':', '\n', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}', '\u{ff1f}'];
-    start.split_inclusive(marks).any(|clause| {
-        let words = normalised(clause);
-        let has_verb = || UNDID_VERBS.found_in(&words).any(|(at, verb)| UNDID_THINGS.starts(&words[at + verb.len()..]));
-        !clause.ends_with(['?', '\u{ff1f}'])
-            && (UNDID.is_said_in(clause, &words) || has_verb())
-            && !is_conditional(clause)
-    })
 }
 
 /// Whether a message refuses `answer`, objects to it, or says that the model misunderstood.

@@ -10,8 +10,7 @@ use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, accepts, answered_item, answered_start, code_item, comes_back, continues, continues_behind_praise,
     has_question, is_about, is_claim, is_settled_by_answer, leads, objected_item, objection, only_proposes,
-    orders_undo, proposed_item, rejects, reopens, shows, tells_failure, tells_undoing, with_code, with_files,
-    worked_on_item, worked_on_start,
+    proposed_item, rejects, reopens, shows, tells_failure, with_code, with_files, worked_on_item, worked_on_start,
 };
 use super::commands::core_command;
 use super::completed::{is_call, is_qualified, reports_all_done};
@@ -46,6 +45,7 @@ use super::tasks::NewTasks;
 use super::templates::{after_heading, is_procedure};
 use super::text::{clip_middle, normalised, one_line, quote, without_thinking};
 use super::under_way::waits_for_work;
+use super::undoing::{orders_undo, tells_undoing};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary, person};
 use crate::entry::EntryId;
 use crate::json::Json;

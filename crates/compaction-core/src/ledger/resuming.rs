@@ -1,6 +1,6 @@
 //! Messages of a person that ask for nothing themselves, so that the request before them goes on: a notice that the turn
-//! of the model broke off, the approval of a plan, a pasted declaration, and the answer to a question that the model asked
-//! before it did anything. And the ends of answers that stopped at the limit of a turn.
+//! of the model broke off, the approval of a plan, a pasted declaration, a mere reference, the word that something works, and
+//! the answer to a question that the model asked before it did anything. And the ends of answers that stopped at the limit of a turn.
 
 use super::answers::verdict;
 use super::call_marks::begins_with_mark;

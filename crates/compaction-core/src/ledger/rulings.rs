@@ -1,5 +1,5 @@
 //! Rulings: replies of a person that decide several points of an answer one by one: `(a) Files — yes. … (b) SQLite —
-//! no.`, or that approve it with a list of changes.
+//! no.`, that approve it with a list of changes, or that name its items by their numbers.
 
 use super::answers::{Verdict, agrees, verdict};
 use super::bold::without_bold;
