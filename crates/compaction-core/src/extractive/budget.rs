@@ -781,9 +781,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn an_item_under_another_introduction_has_that_one_before_it() {
-        let texts = ["Check the lamp:", "open the hall", "set it to 1", "Check the stove:", "turn it", "The end."];
+    /// The statements of one answer.
+    fn reported(texts: &[&str]) -> Vec<Statement> {
         let statement = |text: &&str| Statement {
             voice: Voice::Report,
             text: (*text).to_owned(),
@@ -791,7 +790,13 @@ mod tests {
             position: 1,
             sources: Default::default(),
         };
-        let statements: Vec<Statement> = texts.iter().map(statement).collect();
+        texts.iter().map(statement).collect()
+    }
+
+    #[test]
+    fn an_item_under_another_introduction_has_that_one_before_it() {
+        let texts = ["Check the lamp:", "open the hall", "set it to 1", "Check the stove:", "turn it", "The end."];
+        let statements = reported(&texts);
         let other = |between| other_heading(&statements, between).map(|one| one.text.as_str());
         assert_eq!(other(1..4), Some("Check the stove:"));
         assert_eq!(other(0..2), None, "it is under the same one");
@@ -805,14 +810,7 @@ mod tests {
     #[test]
     fn an_introduction_without_its_list_is_left_out() {
         let texts = ["So now:", "one row", "It means:", "two rows", "In `menu.rs`:", "three rows", "And then:"];
-        let statement = |text: &&str| Statement {
-            voice: Voice::Report,
-            text: (*text).to_owned(),
-            number: 0,
-            position: 1,
-            sources: Default::default(),
-        };
-        let statements: Vec<Statement> = texts.iter().map(statement).collect();
+        let statements = reported(&texts);
         let left = |chosen: &[usize]| {
             let mut chosen: Vec<(usize, f32)> = chosen.iter().map(|index| (*index, 1.0)).collect();
             leave_out_introductions(&statements, &mut chosen);
