@@ -865,7 +865,11 @@ impl<'a> Actions<'a> {
         }
         // An older call without a result was cut off, and the conversation continued without it.
         let last_call = self.last_call;
-        let mut open: Vec<_> = self.open.drain().filter(|(_, (place, ..))| place.position == last_call).collect();
+        // A call that ends the task waits for the person.
+        let is_open = |(place, _, action): &(SourcePosition<'_>, Subject, ToolAction)| {
+            place.position == last_call && !matches!(action, ToolAction::Finish(_))
+        };
+        let mut open: Vec<_> = self.open.drain().filter(|(_, call)| is_open(call)).collect();
         open.sort_by(|left, right| left.1.1.cmp(&right.1.1));
         for (_, (place, (kind, target), _)) in open {
             notes.add(NoteKind::Open, &format!("{} {}{NO_RESULT}", kind.past(), quote_shown(&target)), place, false);

@@ -1109,3 +1109,18 @@ fn what_was_announced_behind_a_colon_is_a_step() {
         assert!(next[0].contains("; announced last: "), "{next:?}");
     }
 }
+
+#[test]
+fn a_call_that_ends_the_task_is_not_open() {
+    let messages = [
+        user("Add the page of the blog to the site"),
+        calls("1", "write_to_file", r#"{"path":"src/blog.astro","content":"a"}"#),
+        returns("1", "The content was successfully saved", false),
+        calls("2", "attempt_completion", r#"{"result":"The page of the blog is part of the site now."}"#),
+    ];
+    let progress = after(Section::InProgress, &messages).join("\n");
+    assert!(!progress.contains("attempt_completion") && !progress.contains("no result yet"), "{progress}");
+    let last = calls("2", "execute_command", r#"{"command":"make site"}"#);
+    let progress = after(Section::InProgress, &[&messages[..3], &[last]].concat()).join("\n");
+    assert!(progress.contains("no result yet"), "{progress}");
+}
