@@ -51,7 +51,7 @@ use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, HARNESS_TYPE, Message, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
-use crate::tools::{FileTools, is_refusal, names_path, plan_text};
+use crate::tools::{FileTools, ToolAction, classify, is_refusal, names_path, plan_text};
 
 /// The command with which a person tells aider to undo its newest commit.
 const UNDO: &str = "/undo";
@@ -864,11 +864,24 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// The text of the call with which an answer ends the task.
+    fn closing_report(&self, assistant: &Assistant) -> Option<String> {
+        assistant.tool_calls().find_map(|call| match classify(call, self.tools) {
+            ToolAction::Finish(report) => Some(report).filter(|report| !report.trim().is_empty()),
+            _ => None,
+        })
+    }
+
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
         let whole = without_thinking(blocks_text(&assistant.content, "\n"));
         let (own, is_cut_off) = without_closing_lines(&whole);
         let (own, changed) = without_marks(own.into());
-        let text = with_joined_lines(own);
+        // A call that ends the task has the rest of the answer.
+        let finish = self.closing_report(assistant);
+        let text = match &finish {
+            Some(report) => Cow::Owned(format!("{}\n\n{report}", with_joined_lines(own))),
+            None => with_joined_lines(own),
+        };
         if let Some(line) = line_of_run(&text).filter(|_| assistant.tool_calls().next().is_none()) {
             return self.statements.add_line(Voice::Action, place, &line);
         }
@@ -882,7 +895,7 @@ impl<'a> Collector<'a> {
         let stop = assistant.stop_reason.as_deref().filter(|_| !is_cut_off && !is_call(&text));
         // What runs in the background ends the turn later.
         let waits = stop == Some("stop") && waits_for_work(&text);
-        let stop = stop.filter(|_| !waits);
+        let stop = if finish.is_some() { Some("stop") } else { stop.filter(|_| !waits) };
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.retract(&retractions(&text, &parts), place);
@@ -935,7 +948,8 @@ impl<'a> Collector<'a> {
             {
                 self.dialogue.note_offer(place.position, offer);
             }
-            for (voice, sentence) in &content.sentences {
+            let is_told = finish.is_some() && !self.actions.asks(&call.id);
+            for (voice, sentence) in content.sentences.iter().filter(|(voice, _)| *voice != Voice::Report || !is_told) {
                 self.statements.add_line(*voice, place, sentence);
             }
             if !content.sentences.is_empty() {

@@ -1120,6 +1120,12 @@ fn a_call_that_ends_the_task_is_not_open() {
     ];
     let progress = after(Section::InProgress, &messages).join("\n");
     assert!(!progress.contains("attempt_completion") && !progress.contains("no result yet"), "{progress}");
+    // Its text is the answer.
+    let told = "Nothing is in progress. The last answer reports: The page of the blog is part of the site now.";
+    assert!(progress.contains(told), "{progress}");
+    let next = user("Now add the page of the prices, please");
+    let done = after(Section::Done, &[&messages[..], &[next]].concat()).join("\n");
+    assert!(done.contains("-> The page of the blog is part of the site now."), "{done}");
     let last = calls("2", "execute_command", r#"{"command":"make site"}"#);
     let progress = after(Section::InProgress, &[&messages[..3], &[last]].concat()).join("\n");
     assert!(progress.contains("no result yet"), "{progress}");
