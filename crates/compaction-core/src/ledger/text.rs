@@ -774,7 +774,7 @@ pub(crate) fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phrases::UNSPACED;
+    use crate::phrases::{SPACED, UNSPACED};
 
     #[test]
     fn thinking_in_tags_is_not_said() {
@@ -820,6 +820,22 @@ mod tests {
         let others = ["answers: routine", "cues: trivial"];
         for list in UNSPACED.iter().filter(|list| !others.contains(&list.name)) {
             let wrong: Vec<_> = list.phrases.iter().filter(|phrase| !begins_piece(phrase.as_bytes()[0])).collect();
+            assert!(wrong.is_empty(), "{}: {wrong:?}", list.name);
+        }
+    }
+
+    #[test]
+    fn phrases_that_are_compared_with_words_have_no_hyphens() {
+        // These are compared with a text as it is, or with words that may have them.
+        let others = [
+            "answers: no refusals",
+            "overflow: other things",
+            "overflow: rate limits",
+            "problems: tag questions",
+            "question: function words",
+        ];
+        for list in SPACED.iter().filter(|list| !others.contains(&list.name)) {
+            let wrong: Vec<_> = list.phrases.iter().filter(|phrase| phrase.contains('-')).collect();
             assert!(wrong.is_empty(), "{}: {wrong:?}", list.name);
         }
     }
