@@ -290,7 +290,7 @@ mod tests {
             "ça marche, merci",
             "ya funciona",
             "agora funciona",
-            "ok queste sono le righe prodotte. Fin qui tutto ok.",
+            "ho riavviato il server, ora funziona",
             "теперь работает",
             "回滚之后页面正常了",
             "表示されるようになりました",

@@ -62,7 +62,7 @@ const LONGEST_ITEM: usize = 80;
 const FEWEST_ITEMS: usize = 3;
 const MOST_DIGITS: usize = 2;
 
-/// A short reply that names items of a numbered list in `answer` by their numbers, with these items: `drop 8 only, 11 is valid
+/// A short reply that names items of a numbered list in `answer` by their numbers, with these items: `leave out 8, 11 is right
 /// (8: …; 11: …)`. A number before a noun counts something.
 pub(super) fn about_items(reply: &str, answer: &str) -> Option<String> {
     let reply = reply.trim();
@@ -266,9 +266,9 @@ mod tests {
         let answer = "Rules:\n7. The order has a date\n8. Payer and payee differ\n11. **Each** order has a shop\n12. No order is empty";
         let told = |reply: &str| about_items(reply, answer);
         assert_eq!(
-            told("lets drop 8 only, 11 and 12 are valid").as_deref(),
+            told("leave out 8, but 11 and 12 are right").as_deref(),
             Some(
-                "lets drop 8 only, 11 and 12 are valid (8: Payer and payee differ; 11: Each order has a shop; 12: No order is empty)"
+                "leave out 8, but 11 and 12 are right (8: Payer and payee differ; 11: Each order has a shop; 12: No order is empty)"
             )
         );
         assert_eq!(told("lass 7 und 8 weg bitte"), None, "a word behind the number may be what is counted");
