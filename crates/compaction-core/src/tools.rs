@@ -198,11 +198,26 @@ pub fn plan_text(call: &ToolCall) -> Option<String> {
     lines.clone().any(|line| !is_item(&line)).then(|| text.to_owned()).filter(|_| lines.count() > 1)
 }
 
-/// The documents that a call writes, each as a whole: their paths and their texts.
-pub(crate) fn written_texts(call: &ToolCall, tools: &FileTools) -> Vec<(String, String)> {
-    let Some(arguments) = call.arguments.as_ref().map(unpacked) else { return Vec::new() };
+/// The text with which `call` ends the task; `None` for other calls, and without a text.
+pub(crate) fn finish_text(call: &ToolCall) -> Option<String> {
+    if !matches!(table().tool(&call.name), Some(Kind::Finish)) {
+        return None;
+    }
+    let arguments = call.arguments.as_ref().map(unpacked)?;
+    Arguments::of(Some(&arguments)).text("finish").map(str::to_owned)
+}
+
+/// The texts that a call writes, each as a whole, with their paths, if the only file of the call is wanted by its path.
+pub(crate) fn written_texts(
+    call: &ToolCall,
+    tools: &FileTools,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Vec<(String, String)> {
     let action = classify(call, tools);
+    // Most files are not wanted, and their texts are long.
     let [file] = action.files() else { return Vec::new() };
+    let arguments = call.arguments.as_ref().filter(|_| is_wanted(&file.path)).map(unpacked);
+    let Some(arguments) = arguments else { return Vec::new() };
     let members = arguments.as_object().unwrap_or_default();
     let texts = members.iter().filter_map(|(_, value)| value.as_str());
     let Some(text) = texts.chain(arguments.as_str()).max_by_key(|text| text.len()) else { return Vec::new() };

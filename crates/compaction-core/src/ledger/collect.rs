@@ -51,7 +51,7 @@ use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, HARNESS_TYPE, Message, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
-use crate::tools::{FileTools, ToolAction, classify, is_refusal, names_path, plan_text};
+use crate::tools::{FileTools, finish_text, is_refusal, names_path, plan_text};
 
 /// The command with which a person tells aider to undo its newest commit.
 const UNDO: &str = "/undo";
@@ -852,9 +852,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Records the commits that the model tells with their hashes, if no call showed them.
-    fn read_told_commits(&mut self, place: SourcePosition<'a>, parts: &[Part<'_>]) {
-        let sentences: Vec<&str> = parts.iter().flat_map(Part::sentences).collect();
-        let listed = listed_commits(&sentences).into_iter().map(|(hash, subject)| (hash, "", subject));
+    fn read_told_commits(&mut self, place: SourcePosition<'a>, sentences: &[&str], listed: &[(&str, &str)]) {
+        let listed = listed.iter().map(|(hash, subject)| (*hash, "", *subject));
         for (hash, branch, subject) in sentences.iter().copied().filter_map(told_commit).chain(listed) {
             let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
             if !milestones.take(MOST_MILESTONES).any(|one| one.text.contains(&hash[..SHOWN_OF_HASH])) {
@@ -864,20 +863,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The text of the call with which an answer ends the task.
-    fn closing_report(&self, assistant: &Assistant) -> Option<String> {
-        assistant.tool_calls().find_map(|call| match classify(call, self.tools) {
-            ToolAction::Finish(report) => Some(report).filter(|report| !report.trim().is_empty()),
-            _ => None,
-        })
-    }
-
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
         let whole = without_thinking(blocks_text(&assistant.content, "\n"));
         let (own, is_cut_off) = without_closing_lines(&whole);
         let (own, changed) = without_marks(own.into());
         // A call that ends the task has the rest of the answer.
-        let finish = self.closing_report(assistant);
+        let finish = assistant.tool_calls().find_map(finish_text);
         let text = match &finish {
             Some(report) => Cow::Owned(format!("{}\n\n{report}", with_joined_lines(own))),
             None => with_joined_lines(own),
@@ -899,12 +890,13 @@ impl<'a> Collector<'a> {
         let is_final = stop == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.retract(&retractions(&text, &parts), place);
-        let told = || parts.iter().flat_map(Part::sentences);
-        if told().any(tells_commit) || !listed_commits(&told().collect::<Vec<_>>()).is_empty() {
+        let told: Vec<&str> = parts.iter().flat_map(Part::sentences).collect();
+        let listed = listed_commits(&told);
+        if told.iter().any(|sentence| tells_commit(sentence)) || !listed.is_empty() {
             self.end_state(place, Ended::Commit);
         }
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
-        self.read_told_commits(place, &parts);
+        self.read_told_commits(place, &told, &listed);
         let acts = assistant.tool_calls().next().is_some();
         self.dialogue.add_decisions(place, &parts, (is_final, acts), &mut self.notes);
         self.dialogue.add_tables(place, &text, &mut self.notes);

@@ -28,18 +28,20 @@ pub(super) struct Document {
 
 /// The documents of the work that a call writes, each as a whole.
 pub(super) fn documents(call: &ToolCall, tools: &FileTools) -> Vec<Document> {
-    let written = written_texts(call, tools).into_iter().filter(|(path, text)| is_of_work(path, text));
+    let written = written_texts(call, tools, is_prose).into_iter().filter(|(path, text)| is_of_work(path, text));
     written.map(|(path, text)| Document { name: base_name(&path).to_owned(), text }).collect()
 }
 
 /// Whether a file is a document of the work: prose whose path or title names its kind.
 fn is_of_work(path: &str, text: &str) -> bool {
-    let Some((stem, ending)) = base_name(path).rsplit_once('.') else { return false };
-    let (stem, ending) = (stem.to_lowercase(), ending.to_lowercase());
     let title = || text.lines().map(str::trim).find(|line| !line.is_empty()).filter(|line| line.starts_with('#'));
-    ENDINGS.contains(&ending.as_str())
-        && !PUBLIC.contains(&stem.as_str())
-        && (names_kind(path) || title().is_some_and(names_kind))
+    is_prose(path) && (names_kind(path) || title().is_some_and(names_kind))
+}
+
+/// Whether a path is that of prose for the people of the project.
+fn is_prose(path: &str) -> bool {
+    let Some((stem, ending)) = base_name(path).rsplit_once('.') else { return false };
+    ENDINGS.contains(&ending.to_lowercase().as_str()) && !PUBLIC.contains(&stem.to_lowercase().as_str())
 }
 
 fn names_kind(text: &str) -> bool {

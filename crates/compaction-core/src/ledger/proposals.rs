@@ -44,6 +44,9 @@ fn shown_files(answer: &str, with_titles: bool) -> Vec<&str> {
     let mut is_code = false;
     let (mut named, mut linked) = (None, None);
     for line in answer.lines().map(str::trim) {
+        if files.len() == MOST_FILES {
+            break;
+        }
         if !line.starts_with("```") {
             // An export may leave out the code below such a heading.
             let told =
@@ -66,9 +69,6 @@ fn shown_files(answer: &str, with_titles: bool) -> Vec<&str> {
         let file = file.map(|(_, path)| path).or(named);
         if let Some(path) = file.filter(|path| is_code && !files.contains(path)) {
             files.push(path);
-        }
-        if files.len() == MOST_FILES {
-            break;
         }
     }
     files

@@ -153,7 +153,7 @@ fn add_steps(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
             depth += 1;
         } else if bare == DETAILS_END && depth > 0 {
             depth -= 1;
-        } else if depth > 0 && !bare.is_empty() {
+        } else if depth > 0 && begins_item(bare) {
             let end = end_of_item(text, at);
             let item = format!("{bare}\n{}", &text[at..end]);
             let item = item.trim_end();
@@ -165,7 +165,11 @@ fn add_steps(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
                     pieces.push(Piece::Result { id, name: tool.to_owned(), texts, is_error: false });
                     at = end;
                 }
-                None => words.push_str(line),
+                // Each of its lines is read once.
+                None => {
+                    words.push_str(&text[at - line.len()..end]);
+                    at = end;
+                }
             }
         } else if bare == COMPACTION {
             add_said(pieces, &std::mem::take(&mut words), false);
@@ -199,6 +203,12 @@ fn end_of_notice(text: &str, mut at: usize) -> usize {
         }
     }
     end
+}
+
+/// Whether a line begins an item with a call.
+fn begins_item(line: &str) -> bool {
+    let line = line.strip_prefix("- ").unwrap_or(line);
+    line == LISTED || ITEMS.iter().any(|(start, ..)| line.starts_with(start))
 }
 
 /// Where an item ends whose first line was read. A command may have several lines.

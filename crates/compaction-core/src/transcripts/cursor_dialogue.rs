@@ -108,10 +108,13 @@ fn add_text<'a>(steps: &mut Vec<Step<'a>>, text: &'a str) {
     steps.extend(Some(Step::Text(text)).filter(|_| !text.trim().is_empty()));
 }
 
+/// Most questions of one call. In a text of quotes, each of them is read as often.
+const MOST_QUESTIONS: usize = 16;
+
 /// The questions from `at` on with nothing but blank lines between them, and where the last one ends.
 fn questions_at(text: &str, mut at: usize) -> (Vec<Question>, usize) {
     let (mut questions, mut end) = (Vec::new(), at);
-    loop {
+    while questions.len() < MOST_QUESTIONS {
         let from = at;
         while line_at(text, at).starts_with(QUOTE) {
             at += line_at(text, at).len();
